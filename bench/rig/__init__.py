@@ -1,0 +1,1 @@
+"""What the benches share: a private Redis, jobs for both sides, the table and the JSON document."""

@@ -1,0 +1,166 @@
+"""From a death as the engine tells it to the letter that people read. Reads any bytes, and writes nothing."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils import timezone
+
+from dlq.models import DeadLetter, Reason
+from dlq.ownership import promise_for
+from dlq.text import capped, one_line, storable_json, visible
+from jobops.engine.jobs import inflate
+from jobops.engine.keys import split_queue
+from jobops.engine.records import Death
+
+ERROR_LENGTH = 4096
+TRACEBACK_LENGTH = 65536
+ATTEMPT_ERROR_LENGTH = 1024
+JOB_ID_LENGTH = 200
+MAX_INTEGER = 2**31 - 1
+
+Fields = Mapping[bytes, bytes]
+
+
+def letter_of(death: Death) -> DeadLetter:
+    """The letter of a death; a placeholder if the job's record, or the heart of it, is gone.
+
+    May raise on a record so odd that nobody thought of it: then ``placeholder_of`` tells what is known.
+    """
+    fields = death.fields
+    letter = _bare(death)
+    if b"data" in fields:
+        letter.payload, letter.payload_raw = _payload(fields[b"data"])
+    else:
+        letter.placeholder = True
+    reason = visible(fields.get(b"jo_reason", b""))
+    letter.reason = Reason(reason) if reason in Reason.values else Reason.UNKNOWN
+    letter.error_class = one_line(fields.get(b"jo_error_class", b""), 255)
+    letter.error = capped(fields.get(b"jo_error", b"") or _what_is_missing(fields), ERROR_LENGTH)
+    letter.traceback = capped(inflate(fields.get(b"exc_info", b"")), TRACEBACK_LENGTH)
+    letter.attempts = _integer(fields.get(b"jo_attempt"), letter.attempt)
+    letter.max_attempts = _integer(fields.get(b"jo_max_attempts"), 0)
+    letter.history = history_of(fields)
+    letter.enqueued_at = _instant(fields.get(b"jo_enqueued"))
+    letter.correlation_id = one_line(fields.get(b"jo_correlation", b""), 200)
+    letter.key = one_line(fields.get(b"jo_key", b""), 200)
+    return letter
+
+
+def placeholder_of(death: Death, problem: str, *, with_data: bool = True) -> DeadLetter:
+    """What can always be stored: who and when, and the record's bytes as escaped text instead of its meaning.
+
+    ``with_data=False`` leaves out the job's data too, for when that is what the database refuses.
+    """
+    letter = _bare(death)
+    letter.placeholder = True
+    letter.error_class = "UnstorableDeath"
+    letter.error = capped(f"This death could not be stored as it was ({problem}). Its record follows, escaped.", 1000)
+    if with_data:
+        letter.payload_raw = death.fields.get(b"data")
+    record = "\n".join(f"{key!r}: {value!r}" for key, value in sorted(death.fields.items()) if key != b"data")
+    letter.traceback = capped(record, TRACEBACK_LENGTH)
+    return letter
+
+
+def history_of(fields: Fields) -> list[dict[str, Any]]:
+    """Every attempt that the record tells of, the first one first; an unreadable one stays, as its text."""
+    numbered = []
+    for field, value in fields.items():
+        if field.startswith(b"attempt:"):
+            number = _integer(field.removeprefix(b"attempt:"), 0)
+            numbered.append((number, _attempt(number, value)))
+    return [attempt for _, attempt in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def identity(job_id: str) -> str:
+    """The job's id as it is stored; one that does not fit is cut and told apart by a digest."""
+    shown = visible(job_id)
+    if shown == job_id and len(job_id) <= JOB_ID_LENGTH:
+        return job_id
+    digest = hashlib.sha256(job_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{shown[:160]}~{digest}"
+
+
+def _bare(death: Death) -> DeadLetter:
+    job_type = one_line(death.fields.get(b"jo_type", b""), 255)
+    queue = one_line(death.fields.get(b"origin", b""), 120)
+    try:
+        slug, lane = split_queue(queue)
+    except ValueError:
+        slug, lane = "", ""
+    dead_at = _instant(death.died_at_ms) or timezone.now()
+    promise = promise_for(job_type)
+    return DeadLetter(
+        job_id=identity(death.job_id),
+        attempt=max(0, min(death.attempt, MAX_INTEGER)),
+        attempts=max(0, min(death.attempt, MAX_INTEGER)),
+        job_type=job_type,
+        queue=queue,
+        tenant_slug=slug[:50],
+        lane=lane[:50],
+        reason=Reason.UNKNOWN,
+        owner=promise.owner,
+        dead_at=dead_at,
+        due_at=promise.due_at(dead_at),
+    )
+
+
+def _payload(data: bytes) -> tuple[str, bytes | None]:
+    """The arguments as JSON text, as they travelled (tags and all); or nothing, and the bytes as they are."""
+    try:
+        _name, _instance, args, kwargs = json.loads(inflate(data), parse_constant=_no_constant)
+        if not (isinstance(args, list) and isinstance(kwargs, dict)):
+            return "", data
+        text = json.dumps({"args": args, "kwargs": kwargs}, ensure_ascii=False, allow_nan=False)
+        return storable_json(text), None
+    except (ValueError, TypeError, RecursionError):
+        return "", data
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _what_is_missing(fields: Fields) -> str:
+    if not fields:
+        return "The job's record was gone from Redis before it could be taken in; only its id and attempt are known."
+    if b"data" not in fields:
+        return "The job's arguments were gone from Redis before it could be taken in."
+    return ""
+
+
+def _attempt(number: int, value: bytes) -> dict[str, Any]:
+    try:
+        told = json.loads(value.decode("utf-8", "surrogateescape"))
+        if not isinstance(told, dict):
+            raise ValueError("not an object")
+    except (ValueError, RecursionError):
+        return {"n": number, "error": capped(value, ATTEMPT_ERROR_LENGTH)}
+    started, ended = _instant(told.get("started_at")), _instant(told.get("ended_at"))
+    return {
+        "n": number,
+        "worker": one_line(str(told.get("worker") or ""), 255),
+        "started_at": started.isoformat() if started else None,
+        "ended_at": ended.isoformat() if ended else None,
+        "outcome": one_line(str(told.get("outcome") or ""), 50),
+        "error_class": one_line(str(told.get("error_class") or ""), 255),
+        "error": capped(str(told.get("error") or ""), ATTEMPT_ERROR_LENGTH),
+    }
+
+
+def _integer(value: bytes | None, default: int) -> int:
+    try:
+        return max(0, min(int(value or default), MAX_INTEGER))
+    except ValueError:
+        return default
+
+
+def _instant(ms: bytes | float | None) -> datetime | None:
+    """Aware UTC time of epoch milliseconds; None for what is no time."""
+    try:
+        return datetime.fromtimestamp(float(ms) / 1000, UTC) if ms else None
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None

@@ -1,0 +1,99 @@
+"""Dead letters: the durable record of a job that gave up."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+from tenants.models import Tenant
+
+
+class State(models.TextChoices):
+    """Where a letter stands. Undrained are open and replaying; drained are resolved and discarded."""
+
+    OPEN = "open", "Open"
+    REPLAYING = "replaying", "Replaying"
+    RESOLVED = "resolved", "Resolved"
+    DISCARDED = "discarded", "Discarded"
+
+
+UNDRAINED = (State.OPEN, State.REPLAYING)
+
+
+class Reason(models.TextChoices):
+    """Why the job gave up."""
+
+    EXHAUSTED = "exhausted", "Attempts spent"
+    POISON = "poison", "Poison"
+    WORKER_LOST = "worker_lost", "Worker lost"
+    TIMEOUT = "timeout", "Timed out"
+    UNRESOLVABLE = "unresolvable", "Unresolvable"
+    # Only of a letter whose job's record was damaged or gone before anybody could read it.
+    UNKNOWN = "unknown", "Unknown"
+
+
+class DeadLetter(models.Model):
+    """One job that gave up, with all that a person needs and Redis will no longer have.
+
+    All text is capped and free of control characters. A letter belongs to its tenant by key; the slug beside it is
+    for people and for letters whose tenant was deleted: another customer may get the same slug later.
+    """
+
+    job_id = models.CharField(max_length=200)
+    attempt = models.PositiveIntegerField(help_text="The attempt it died in; with the job's id, the death's identity.")
+    tenant = models.ForeignKey(
+        Tenant, null=True, blank=True, on_delete=models.SET_NULL, related_name="dead_letters", db_index=False
+    )
+    tenant_slug = models.CharField(max_length=50, blank=True)
+    lane = models.CharField(max_length=50, blank=True)
+    queue = models.CharField(max_length=120, blank=True)
+    job_type = models.CharField(max_length=255, blank=True)
+
+    payload = models.TextField(blank=True, help_text='JSON {"args": […], "kwargs": {…}}; empty if undecodable.')
+    payload_raw = models.BinaryField(null=True, help_text="The job's data as it was, if it cannot be decoded.")
+    placeholder = models.BooleanField(default=False, help_text="The job's record was gone or could not be stored.")
+
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    reason = models.CharField(max_length=20, choices=Reason.choices)
+    error_class = models.CharField(max_length=255, blank=True)
+    error = models.TextField(blank=True)
+    traceback = models.TextField(blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    max_attempts = models.PositiveIntegerField(default=0)
+    history = models.JSONField(default=list, help_text="Every attempt: n, worker, start, end, outcome, error.")
+
+    owner = models.CharField(max_length=100)
+    due_at = models.DateTimeField()
+    dead_at = models.DateTimeField()
+    enqueued_at = models.DateTimeField(null=True, blank=True)
+    correlation_id = models.CharField(max_length=200, blank=True)
+    key = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering: ClassVar = ["-dead_at", "-id"]
+        constraints: ClassVar = [
+            # What makes a second intake of the same death a no-op.
+            models.UniqueConstraint(fields=["job_id", "attempt"], name="dead_letter_once"),
+            # Nothing dies without an owner, whoever writes the row.
+            models.CheckConstraint(condition=~models.Q(owner=""), name="dead_letter_owned"),
+        ]
+        indexes: ClassVar = [
+            # Lists page by key in these orders.
+            models.Index(fields=["state", "-dead_at", "-id"], name="dead_letter_by_state"),
+            models.Index(fields=["tenant", "state", "-dead_at", "-id"], name="dead_letter_by_tenant"),
+            models.Index(fields=["state", "due_at", "id"], name="dead_letter_by_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_type or self.job_id} ({self.tenant_slug or 'no tenant'}), attempt {self.attempt}"
+
+    @property
+    def is_undrained(self) -> bool:
+        """Whether somebody still has to deal with it."""
+        return self.state in UNDRAINED
+
+    @property
+    def is_overdue(self) -> bool:
+        """Undrained although its drain SLA has passed."""
+        return self.is_undrained and self.due_at <= timezone.now()

@@ -1,0 +1,1 @@
+"""What a running job can do, and how its enqueues travel with the database."""

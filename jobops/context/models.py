@@ -1,0 +1,71 @@
+"""The outbox: jobs that are in the database and not yet (surely) in Redis."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class OutboxEntry(models.Model):
+    """One job on its way to Redis, written in the transaction that asked for it. ``id`` is the job's own id.
+
+    A row that reached its queue is deleted: from then on Redis has the job. Only the states after ``waiting``
+    stay to be looked at.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "Waiting to be pushed"
+        PARKED = "parked", "Parked until a person decides"
+        COALESCED = "coalesced", "Taken into a live job with the same key"
+        CANCELLED = "cancelled", "Cancelled before it was pushed"
+
+    class Parked(models.TextChoices):
+        REFUSED = "refused", "Refused again and again"
+        OUTCOME_UNKNOWN = "outcome_unknown", "Pushed long ago, and nobody knows whether it arrived"
+
+    id = models.CharField(primary_key=True, max_length=200)
+    tenant = models.CharField(max_length=50)
+    lane = models.CharField(max_length=50)
+    job_type = models.CharField(max_length=500)
+    data = models.BinaryField()
+    max_attempts = models.PositiveIntegerField()
+    timeout_ms = models.PositiveBigIntegerField()
+    lease_ms = models.PositiveBigIntegerField()
+    key = models.TextField(blank=True)
+    correlation_id = models.TextField(blank=True)
+    due_at_ms = models.BigIntegerField(default=0, help_text="Epoch milliseconds; 0: as soon as it is pushed.")
+    front = models.BooleanField(default=False)
+    result_ttl_s = models.PositiveIntegerField()
+
+    state = models.CharField(max_length=20, choices=State.choices, default=State.WAITING)
+    parked_as = models.CharField(max_length=20, choices=Parked.choices, blank=True)
+    created_at = models.DateTimeField()
+    # Committed before the push. Redis knows a pushed id for a day only: a row that is older than that and still
+    # unconfirmed must not be pushed again, as it may have run.
+    first_pushed_at = models.DateTimeField(null=True, blank=True)
+    # A claim moves it on, so that one row is pushed by one process at a time.
+    next_try_at = models.DateTimeField()
+    claim_token = models.CharField(max_length=32, blank=True)
+    attempts = models.PositiveIntegerField(default=0, help_text="Pushes that were refused.")
+    last_error = models.TextField(blank=True)
+    coalesced_into = models.CharField(max_length=200, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["next_try_at", "created_at"], name="outbox_due", condition=models.Q(state="waiting")),
+            models.Index(fields=["first_pushed_at"], name="outbox_unconfirmed", condition=models.Q(state="waiting")),
+            models.Index(fields=["tenant", "created_at"], name="outbox_tenant"),
+            models.Index(fields=["ended_at"], name="outbox_ended", condition=models.Q(ended_at__isnull=False)),
+        ]
+        verbose_name = "outbox entry"
+        verbose_name_plural = "outbox entries"
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.job_type}, {self.state})"
+
+    @property
+    def queue(self) -> str:
+        """The RQ queue it is meant for: ``<tenant>.<lane>``."""
+        return f"{self.tenant}.{self.lane}"

@@ -1,0 +1,1 @@
+"""What a job type promises, and how one is declared, enqueued and run by its promise."""

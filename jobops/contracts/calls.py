@@ -1,0 +1,166 @@
+"""A call of a job type: checked where it is enqueued, so that a mistake shows at its own line and not at night."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, ParamSpec
+from uuid import uuid4
+
+from jobops.contracts.config import config
+from jobops.contracts.durations import LONGEST
+from jobops.contracts.enqueuer import enqueuer
+from jobops.contracts.handles import Handle
+from jobops.contracts.job_type import JobType
+from jobops.contracts.running import running_job
+from jobops.engine.errors import EnqueueRefused, InvalidJob
+from jobops.engine.payload import encode
+from jobops.engine.records import NewJob
+from jobops.engine.validation import SLUG_PATTERN
+
+P = ParamSpec("P")
+
+TENANT = re.compile(SLUG_PATTERN)
+LABEL_LIMIT = 200
+_MS = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[P]):
+    """A job type with everything but its arguments. Made by ``using``; may be kept and enqueued many times."""
+
+    job_type: JobType
+    tenant: str
+    lane: str
+    key: str = ""
+    correlation_id: str = ""
+    delay_ms: int = 0
+    due_at_ms: int = 0
+    front: bool = False
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+        """Enqueue one run with these arguments, as the function itself takes them.
+
+        Raises InvalidJob naming an argument that is missing, unknown or cannot be carried as JSON,
+        PayloadTooLarge, and what the engine refuses (UnknownTenant, IntakeClosed, DepthExceeded).
+        """
+        enqueued = enqueuer().enqueue(self._new_job(args, kwargs))
+        return Handle(enqueued.id, enqueued.state)
+
+    def enqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> list[Handle | EnqueueRefused]:
+        """Enqueue one run for each mapping of arguments, in one go. Answers in order: a handle, or why it was refused.
+
+        All arguments are checked before the first run is enqueued: InvalidJob names the call's position.
+        """
+        if self.key:
+            raise InvalidJob("key", "one key for many runs would coalesce them into one; enqueue them singly")
+        jobs = []
+        for position, kwargs in enumerate(calls):
+            try:
+                if not isinstance(kwargs, Mapping):
+                    raise InvalidJob("arguments", f"{kwargs!r} is not a mapping of arguments by name")
+                jobs.append(self._new_job((), kwargs))
+            except InvalidJob as error:
+                error.add_note(f"in call {position} of enqueue_many")
+                raise
+        if not jobs:
+            return []
+        answers = enqueuer().enqueue_many(jobs)
+        return [answer if isinstance(answer, EnqueueRefused) else Handle(answer.id, answer.state) for answer in answers]
+
+    def _new_job(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> NewJob:
+        settings = config()
+        bound_args, bound_kwargs = self.job_type.bind(args, kwargs)
+        data = encode(
+            self.job_type.name,
+            bound_args,
+            bound_kwargs,
+            limit=settings.payload_limit,
+            arg_names=self.job_type.argument_names(len(bound_args)),
+        )
+        job_id = uuid4().hex
+        return NewJob(
+            id=job_id,
+            tenant=self.tenant,
+            lane=self.lane,
+            job_type=self.job_type.name,
+            data=data,
+            max_attempts=self.job_type.max_attempts,
+            timeout_ms=self.job_type.timeout // _MS,
+            lease_ms=(self.job_type.lease or settings.lease) // _MS,
+            key=self.key,
+            correlation_id=self.correlation_id or _inherited() or job_id,
+            delay_ms=self.delay_ms,
+            due_at_ms=self.due_at_ms,
+            front=self.front,
+        )
+
+
+def make_call(
+    job_type: JobType,
+    *,
+    tenant: object,
+    key: object = None,
+    lane: object = None,
+    run_after: object = None,
+    correlation_id: object = None,
+    priority: object = None,
+) -> Call[...]:
+    """A call with these options. Raises InvalidJob naming the option that cannot be used, and what would be right."""
+    if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)):
+        raise InvalidJob("tenant", f"{tenant!r} is no tenant's slug; a slug is 1 to 50 of a-z, 0-9 and '-'")
+    if priority not in (None, "front"):
+        raise InvalidJob("priority", f'{priority!r} is not known; say "front", or leave it out')
+    delay_ms, due_at_ms = _when(run_after)
+    return Call(
+        job_type=job_type,
+        tenant=tenant,
+        lane=_lane(job_type, lane),
+        key=_label("key", key),
+        correlation_id=_label("correlation_id", correlation_id),
+        delay_ms=delay_ms,
+        due_at_ms=due_at_ms,
+        front=priority == "front",
+    )
+
+
+def _lane(job_type: JobType, given: object) -> str:
+    lanes = config().lanes
+    lane = given if given is not None else job_type.lane or lanes[0]
+    if not isinstance(lane, str) or lane not in lanes:
+        whose = "" if given is not None else f" (from the contract of {job_type.name})"
+        raise InvalidJob("lane", f"{lane!r}{whose} is not configured; the lanes are {', '.join(lanes)}")
+    return lane
+
+
+def _when(run_after: object) -> tuple[int, int]:
+    if run_after is None:
+        return 0, 0
+    if isinstance(run_after, timedelta):
+        if timedelta(0) <= run_after <= LONGEST:
+            return run_after // _MS, 0
+        raise InvalidJob(
+            "run_after", f"{run_after!r} is out of bounds; it is zero or more, at most {LONGEST.days} days"
+        )
+    if isinstance(run_after, datetime):
+        if run_after.utcoffset() is None:
+            raise InvalidJob("run_after", f"{run_after!r} has no time zone; give an aware datetime or a timedelta")
+        if not 1970 < run_after.year < 9000:
+            raise InvalidJob("run_after", f"{run_after!r} is out of bounds; give a year from 1971 to 8999")
+        return 0, int(run_after.timestamp() * 1000)
+    raise InvalidJob("run_after", f"{run_after!r} is no time; give a timedelta or an aware datetime")
+
+
+def _label(field: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str) and 0 < len(value) <= LABEL_LIMIT and value.isprintable():
+        return value
+    raise InvalidJob(field, f"{value!r} cannot be used; give 1 to {LABEL_LIMIT} printable characters")
+
+
+def _inherited() -> str:
+    job = running_job()
+    return job.correlation_id if job is not None else ""

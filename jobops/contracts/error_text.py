@@ -1,0 +1,73 @@
+"""An exception as text that can be stored anywhere: capped, printable, and never raising in turn."""
+
+from __future__ import annotations
+
+import traceback
+
+MESSAGE_LIMIT = 4 * 1024
+"""Bytes kept of an error's message."""
+
+TRACEBACK_LIMIT = 64 * 1024
+"""Bytes kept of a traceback, from its head and its tail: where it began and what it ended in."""
+
+CLASS_LIMIT = 200
+"""Bytes kept of a class's name."""
+
+MOST_FRAMES = 2_000
+"""Innermost frames that are formatted: a job may have raised the recursion limit."""
+
+# Control characters but tab and newline, and DEL: PostgreSQL refuses NUL, and the rest can rewrite a terminal.
+_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
+
+
+def class_of(error: BaseException) -> str:
+    """The error's class as people write it: ``ValueError``, ``requests.exceptions.Timeout``."""
+    cls = type(error)
+    module = getattr(cls, "__module__", "")
+    name = cls.__qualname__ if module in ("builtins", "") else f"{module}.{cls.__qualname__}"
+    return clean(str(name), CLASS_LIMIT)
+
+
+def message_of(error: BaseException) -> str:
+    """``str(error)``, also where that raises; not capped or cleaned."""
+    try:
+        return str(error)
+    except BaseException as second:  # noqa: BLE001 - a job's own __str__ may raise anything
+        return f"<str() of this {type(error).__name__} raised {type(second).__name__}>"
+
+
+def shown_message(error: BaseException) -> str:
+    """The message to store: cleaned, at most ``MESSAGE_LIMIT`` bytes."""
+    return clean(message_of(error), MESSAGE_LIMIT)
+
+
+def shown_traceback(error: BaseException, skip: int = 0) -> str:
+    """The traceback to store, without its first ``skip`` frames (ours); at most ``TRACEBACK_LIMIT`` bytes."""
+    start = error.__traceback__
+    for _ in range(skip):
+        start = start.tb_next if start is not None else None
+    try:
+        text = "".join(traceback.format_exception(type(error), error, start, limit=-MOST_FRAMES))
+    except BaseException as second:  # noqa: BLE001 - memory spent, or an exception that fights being shown
+        text = f"{class_of(error)}: <formatting the traceback raised {type(second).__name__}>\n"
+    return clean(text, TRACEBACK_LIMIT)
+
+
+def clean(text: str, limit: int) -> str:
+    """``text`` with control characters and lone surrogates made visible, its middle cut out above ``limit`` bytes."""
+    # Cut twice: before the translation, which a text of many megabytes would make dear, and after it.
+    if len(text) > 2 * limit:
+        text = text[:limit] + text[-limit:]
+    data = text.translate(_VISIBLE).encode("utf-8", "backslashreplace")
+    if len(data) <= limit:
+        return data.decode()
+    return _head_and_tail(data, limit)
+
+
+def _head_and_tail(data: bytes, limit: int) -> str:
+    mark = b" [cut] "
+    room = max(limit - len(mark), 0)
+    tail = room // 2
+    head = data[: room - tail].decode("utf-8", "ignore")
+    end = data[len(data) - tail :].decode("utf-8", "ignore")
+    return head + mark.decode() + end

@@ -1,0 +1,84 @@
+"""What a job raises to say how its failure is to be taken, and the errors of calling one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from jobops.contracts.retry_after import seconds_until
+from jobops.engine.errors import EngineError, InvalidJob
+
+
+class Poison(Exception):
+    """Raised by a job: it will never succeed. It becomes a dead letter at once, without further attempts."""
+
+
+class Discard(Exception):
+    """Raised by a job: there is nothing left to do. It ends without a dead letter, counted and shown."""
+
+
+class RetryLater(Exception):
+    """Raised by a job: try again, after ``after`` if given, else after the contract's backoff.
+
+    ``after`` takes a duration ("30s", a timedelta, seconds), an aware datetime, or the text of a
+    ``Retry-After`` header (seconds or an HTTP date); None means the contract's backoff. The attempt counts.
+    """
+
+    def __init__(self, message: str = "", *, after: object = None) -> None:
+        super().__init__(message)
+        self.after: float | None = None if after is None else seconds_until(after)
+
+
+class NotInstalled(EngineError):
+    """Jobs cannot be enqueued here, as nothing has plugged an engine in."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"jobops has no {what}: add 'jobops' to INSTALLED_APPS and call django.setup() first")
+
+
+class UnknownJobType(InvalidJob):
+    """No registered job type has this name or alias."""
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        near = get_close_matches(name, list(known), n=3, cutoff=0.5)
+        hint = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else "it must be declared in a jobs.py of an installed app, or in a module of JOBOPS_JOB_MODULES"
+        )
+        super().__init__("job", f"no job type is called {name!r}; {hint}")
+        self.name = name
+
+
+class JobFailed(EngineError):
+    """The job whose result was asked for ended without one."""
+
+    def __init__(self, job_id: str, state: str, error_class: str, error: str) -> None:
+        cause = ": ".join(part for part in (error_class, error) if part)
+        super().__init__(f"job {job_id} ended {state}" + (f" ({cause})" if cause else ""))
+        self.job_id = job_id
+        self.state = state
+        self.error_class = error_class
+        self.error = error
+
+
+class ResultNotReady(EngineError, TimeoutError):
+    """The job had not ended when the wait for its result was over. The job itself goes on."""
+
+    def __init__(self, job_id: str, state: str, waited_s: float) -> None:
+        super().__init__(f"job {job_id} is still {state} after {waited_s:g} s")
+        self.job_id = job_id
+        self.state = state
+
+
+class ResultGone(EngineError):
+    """Nothing is kept of this job any more: its result has expired, or it never existed."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"job {job_id}: nothing is kept of it any more, or it never existed")
+        self.job_id = job_id
+
+
+# The public names are what a dead letter shows and groups by; where they are defined may change.
+for _public in (Poison, Discard, RetryLater):
+    _public.__module__ = "jobops"

@@ -1,0 +1,117 @@
+"""A job type: a function, and what its contract promises."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from jobops.contracts.backoff import Backoff
+from jobops.contracts.error_policy import ErrorPolicy
+from jobops.contracts.faults import Fault
+from jobops.engine.errors import InvalidJob
+
+if TYPE_CHECKING:
+    from jobops.contracts.calls import Call
+
+DEFAULT_MAX_ATTEMPTS = 5
+DEFAULT_TIMEOUT = timedelta(seconds=30)
+DEFAULT_BACKOFF = Backoff.exponential(base="1s", cap="5m")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobType:
+    """What the contract of ``func`` promises. Missing promises have safe values here and are listed in ``faults``.
+
+    ``lane`` empty: the first configured one. ``lease`` None: the configured one. ``guard``: from the arguments
+    to the key under which a run counts as done; nothing calls it in this version. ``redact``: names of arguments to
+    mask wherever they are shown.
+    """
+
+    name: str
+    func: Callable[..., Any]
+    signature: inspect.Signature
+    aliases: tuple[str, ...] = ()
+    owner: str = ""
+    drain_sla: timedelta | None = None
+    idempotent: str = ""
+    guard: Callable[..., str] | None = None
+    lane: str = ""
+    max_attempts: int = DEFAULT_MAX_ATTEMPTS
+    backoff: Backoff = DEFAULT_BACKOFF
+    policy: ErrorPolicy = field(default_factory=ErrorPolicy)
+    timeout: timedelta = DEFAULT_TIMEOUT
+    lease: timedelta | None = None
+    redact: frozenset[str] = frozenset()
+    faults: tuple[Fault, ...] = ()
+
+    def using(
+        self,
+        *,
+        tenant: str,
+        key: str | None = None,
+        lane: str | None = None,
+        run_after: timedelta | datetime | None = None,
+        correlation_id: str | None = None,
+        priority: str | None = None,
+    ) -> Call[...]:
+        """A call of this type, to be enqueued: see ``Job.using``. For callers that know the type by name only."""
+        from jobops.contracts.calls import make_call
+
+        return make_call(
+            self,
+            tenant=tenant,
+            key=key,
+            lane=lane,
+            run_after=run_after,
+            correlation_id=correlation_id,
+            priority=priority,
+        )
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments as the function would take them, by name wherever it allows.
+
+        Raises InvalidJob naming what is missing, unknown or given twice.
+        """
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise InvalidJob("arguments", f"{error}; {self.name} takes {self.signature}") from None
+        if any(self._by_position_only(parameter) for parameter in self.signature.parameters.values()):
+            return bound.args, dict(bound.kwargs)
+        # By name, so that masks and people find an argument however it was given.
+        named: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            named.update(value if self._is_rest(name) else {name: value})
+        return (), named
+
+    def argument_names(self, count: int) -> list[str]:
+        """What the first ``count`` positional arguments are called: ``["path", "lines[0]", "lines[1]"]``."""
+        names: list[str] = []
+        for parameter in self.signature.parameters.values():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                names += [f"{parameter.name}[{i}]" for i in range(count - len(names))]
+            elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                names.append(parameter.name)
+        return (names + [f"args[{i}]" for i in range(len(names), count)])[:count]
+
+    def named_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """A stored job's arguments by name, as ``argument_names`` calls those that have none."""
+        return {**dict(zip(self.argument_names(len(args)), args, strict=True)), **kwargs}
+
+    def redacts(self, name: str) -> bool:
+        """Whether ``redact`` names this argument, or the ``*rest`` or ``**rest`` that it is part of."""
+        if name.partition("[")[0] in self.redact:
+            return True
+        if name in self.signature.parameters:
+            return False
+        return any(self._is_rest(other) for other in self.redact & self.signature.parameters.keys())
+
+    def _is_rest(self, name: str) -> bool:
+        return self.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+
+    @staticmethod
+    def _by_position_only(parameter: inspect.Parameter) -> bool:
+        return parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL)

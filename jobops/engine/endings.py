@@ -1,0 +1,80 @@
+"""What becomes of the lease of a slot whose process is gone, through a Redis that may be away for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from jobops.engine.board import Phase
+from jobops.engine.client import Engine
+from jobops.engine.clock import now_ns
+from jobops.engine.errors import SlotClosed
+from jobops.engine.fleet import Ended
+from jobops.engine.records import Outcome
+from jobops.engine.registrations import forget_slots
+from jobops.engine.worker import DONE, RECYCLED
+
+log = logging.getLogger("jobops.worker")
+
+
+def release_slot(engine: Engine, slot: str) -> None:
+    """Gives the lease of a dead slot back unharmed, if it has one, and closes the slot. May be called again after a
+    lost answer. Call only when no process of this slot lives."""
+    answer: Any = engine.redis.hmget(engine.keys.slot(slot), "seq", "job", "token")
+    seq, job, token = answer
+    if job and token:
+        with contextlib.suppress(SlotClosed):  # the first try closed it, and its answer was lost
+            engine.scripts.settle(slot, int(seq or 0) + 1, job.decode(), token.decode(), Outcome.released())
+    engine.scripts.abandon(slot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    slot: str
+    released: bool
+    cause: str
+    error: str
+
+
+class Endings:
+    """Slots whose end is still to be told to Redis, oldest first."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[_Ending] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, ended: Ended) -> None:
+        """Notes an end; what it means for the job follows from how it came about."""
+        child = ended.child
+        gracefully = child.condemned == "release" or (not child.condemned and ended.code in (DONE, RECYCLED))
+        cause, error = _explain(ended)
+        if not gracefully:
+            log.warning("slot %s (pid %d): %s", child.name, child.pid, error)
+        self._waiting.append(_Ending(child.name, gracefully, cause, error))
+
+    def tell(self, engine: Engine) -> None:
+        """Tells Redis. Raises what Redis raises; the rest waits for the next call."""
+        while self._waiting:
+            ending = self._waiting[0]
+            if ending.released:
+                release_slot(engine, ending.slot)
+            else:
+                engine.scripts.abandon(ending.slot, ending.cause, ending.error)
+            forget_slots(engine, [ending.slot])
+            self._waiting.popleft()
+
+
+def _explain(ended: Ended) -> tuple[str, str]:
+    child, entry = ended.child, ended.entry
+    lease = entry.lease if entry is not None and entry.phase is Phase.RUNNING else None
+    if child.condemned == "fenced":
+        return "worker_lost", "its worker lost the lease and was killed"
+    if lease is not None and (child.condemned == "timeout" or now_ns() > lease.hard):
+        limit = (lease.hard - lease.started) / 1_000_000_000
+        return "timeout", f"it did not end at its time-out and was killed after {limit:g} s"
+    return "worker_lost", f"the process of its worker ended: {ended.how}"

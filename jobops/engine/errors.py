@@ -1,0 +1,78 @@
+"""Errors the engine raises. Each names the field at fault and what would be right."""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Any refusal or failure of the engine."""
+
+
+class EnqueueRefused(EngineError):
+    """A job was not taken in, and nothing of it was kept."""
+
+
+class UnknownTenant(EnqueueRefused):
+    """The engine holds no policy for this tenant."""
+
+    def __init__(self, tenant: str) -> None:
+        super().__init__(f"tenant: {tenant!r} is not known; create it with `manage.py tenants create {tenant}`")
+        self.tenant = tenant
+
+
+class IntakeClosed(EnqueueRefused):
+    """The tenant takes no new jobs at present."""
+
+    def __init__(self, tenant: str) -> None:
+        super().__init__(
+            f"tenant: the intake of {tenant!r} is closed; open it with `manage.py tenants set {tenant} --intake open`"
+        )
+        self.tenant = tenant
+
+
+class DepthExceeded(EnqueueRefused):
+    """The tenant already has as many jobs waiting as its depth limit allows."""
+
+    def __init__(self, tenant: str, depth: int, limit: int) -> None:
+        super().__init__(
+            f"tenant: {tenant!r} has {depth} jobs waiting and its depth limit is {limit}; "
+            "try again when some have run, or raise the limit"
+        )
+        self.tenant = tenant
+        self.depth = depth
+        self.limit = limit
+
+
+class InvalidJob(EnqueueRefused):
+    """A field of the job is not what it must be."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+
+
+class Unserializable(InvalidJob):
+    """An argument cannot be carried as JSON without changing it."""
+
+
+class PayloadTooLarge(InvalidJob):
+    """The arguments together are larger than the limit."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(
+            "arguments",
+            f"{size} bytes as JSON, the limit is {limit}; store the data elsewhere and pass a reference to it",
+        )
+        self.size = size
+        self.limit = limit
+
+
+class EngineUnavailable(EngineError):
+    """Redis answered what the engine cannot work with (a script's malformed arguments, another version's data)."""
+
+
+class SlotClosed(EngineError):
+    """This slot was abandoned (its process was taken for dead), or its request is older than its last one."""
+
+    def __init__(self, slot: str) -> None:
+        super().__init__(f"slot: {slot} is closed; a new slot process must take a new id")
+        self.slot = slot

@@ -1,0 +1,181 @@
+"""The pick order as a pure model: the reference that the Lua commands are tested against.
+
+Start-time fair queueing (Goyal, Vin and Cheng, 1996) over worker time: a tenant's virtual time moves by worker
+milliseconds / weight. It is charged the expected run time when a job starts and the difference to the real one when
+it ends, so that who runs long pays long, whatever was expected. Two levels, each with the same rule: lanes by share,
+then tenants within the lane by weight.
+
+Whoever enters a ring enters at ``max(own, ring's)`` virtual time: a tenant that slept saved nothing up. A ring found
+empty moves on to the largest virtual time charged in it: a tenant that was alone owes nobody.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+DEFAULT_EXPECTED_MS = 100.0
+AVERAGE_GAIN = 0.2
+
+
+@dataclass
+class TenantModel:
+    """One tenant: its policy, its virtual time per lane, its jobs in flight per lane."""
+
+    weight: float = 1.0
+    cap: int | None = None
+    lane_caps: Mapping[str, int] = field(default_factory=dict)
+    paused: bool = False
+    vtime: dict[str, float] = field(default_factory=dict)
+    running: dict[str, int] = field(default_factory=dict)
+
+    def may_run(self, lane: str) -> bool:
+        """May one more job of it start in this lane?"""
+        if self.paused or (self.cap is not None and sum(self.running.values()) >= self.cap):
+            return False
+        return lane not in self.lane_caps or self.running.get(lane, 0) < self.lane_caps[lane]
+
+
+@dataclass
+class LaneModel:
+    """One lane: its share and its ring (tenant → virtual time)."""
+
+    share: float
+    vtime: float = 0.0
+    vnow: float = 0.0
+    vmax: float = 0.0
+    ring: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class LeaseModel:
+    """A job that runs: who pays, since when (ms), how much is charged so far."""
+
+    tenant: str
+    lane: str
+    job_type: str
+    started: float
+    charged: float
+
+
+class FairModel:
+    """Tenants, lanes, queues and leases, with the same operations as the engine. Times in milliseconds."""
+
+    def __init__(self, lanes: Mapping[str, float]) -> None:
+        self.lanes = {name: LaneModel(share) for name, share in lanes.items()}
+        self.tenants: dict[str, TenantModel] = {}
+        self.queues: dict[tuple[str, str], deque[tuple[str, str]]] = {}
+        self.leases: dict[str, LeaseModel] = {}
+        self.average: dict[str, float] = {}
+        self.lane_vnow = 0.0
+
+    def set_policy(self, slug: str, **policy: object) -> None:
+        """Creates or changes a tenant; what may not run leaves the rings, what may enters."""
+        tenant = self.tenants.setdefault(slug, TenantModel())
+        for name, value in policy.items():
+            setattr(tenant, name, value)
+        for name, lane in self.lanes.items():
+            if not tenant.may_run(name):
+                lane.ring.pop(slug, None)
+        self._enter_all(slug)
+
+    def enqueue(self, slug: str, lane: str, job_id: str, job_type: str, *, front: bool = False) -> None:
+        """One job more waits."""
+        queue = self.queues.setdefault((slug, lane), deque())
+        if front:
+            queue.appendleft((job_id, job_type))
+        else:
+            queue.append((job_id, job_type))
+        self.enter(slug, lane)
+
+    def enter(self, slug: str, lane_name: str) -> None:
+        """The only way into a ring."""
+        lane, tenant = self.lanes[lane_name], self.tenants[slug]
+        if slug in lane.ring or not self.queues.get((slug, lane_name)) or not tenant.may_run(lane_name):
+            return
+        if not lane.ring:
+            lane.vtime = max(lane.vtime, self.lane_vnow)
+        tenant.vtime[lane_name] = max(tenant.vtime.get(lane_name, 0.0), lane.vnow)
+        lane.ring[slug] = tenant.vtime[lane_name]
+
+    def claim(
+        self, lanes: Sequence[str], now: float, *, prefer: tuple[str, str] | None = None, epsilon: float = 1e-6
+    ) -> tuple[str, str, str] | None:
+        """The next (tenant, lane, job id), or None. Among picks equal within ``epsilon`` takes ``prefer``, a
+        (tenant, lane), when it is one of them."""
+        while True:
+            served = [name for name in lanes if self.lanes[name].ring]
+            if not served:
+                self._idle(lanes)
+                return None
+            times = {name: self.lanes[name].vtime for name in served}
+            lane_name = _least(times, prefer[1] if prefer else None, epsilon)
+            lane = self.lanes[lane_name]
+            slug = _least(lane.ring, prefer[0] if prefer else None, epsilon)
+            if self.tenants[slug].may_run(lane_name):
+                return slug, lane_name, self._take(slug, lane_name, now)
+            del lane.ring[slug]
+
+    def settle(self, job_id: str, now: float, *, learn: bool = True) -> None:
+        """The job's lease ends: the difference between what it used and what was charged is settled."""
+        lease = self.leases.pop(job_id)
+        used = max(0.0, now - lease.started)
+        tenant = self.tenants[lease.tenant]
+        tenant.running[lease.lane] -= 1
+        self._charge(lease.tenant, lease.lane, used - lease.charged)
+        self._enter_all(lease.tenant)
+        if learn:
+            average = self.average.get(lease.job_type, used)
+            self.average[lease.job_type] = average + (used - average) * AVERAGE_GAIN
+
+    def renew(self, job_id: str, now: float) -> None:
+        """A job that runs longer than expected pays while it runs."""
+        lease = self.leases[job_id]
+        more = now - lease.started - lease.charged
+        if more > 0:
+            self._charge(lease.tenant, lease.lane, more)
+            lease.charged += more
+
+    def _take(self, slug: str, lane_name: str, now: float) -> str:
+        lane, tenant = self.lanes[lane_name], self.tenants[slug]
+        self.lane_vnow = max(self.lane_vnow, lane.vtime)
+        queue = self.queues[(slug, lane_name)]
+        job_id, job_type = queue.popleft()
+        expected = self.average.get(job_type, DEFAULT_EXPECTED_MS)
+        start = lane.ring[slug]
+        vtime = start + expected / tenant.weight
+        tenant.vtime[lane_name] = lane.ring[slug] = vtime
+        lane.vnow, lane.vmax = max(lane.vnow, start), max(lane.vmax, vtime)
+        lane.vtime += expected / lane.share
+        self.leases[job_id] = LeaseModel(slug, lane_name, job_type, now, expected)
+        tenant.running[lane_name] = tenant.running.get(lane_name, 0) + 1
+        if not queue or not tenant.may_run(lane_name):
+            del lane.ring[slug]
+        return job_id
+
+    def _charge(self, slug: str, lane_name: str, ms: float) -> None:
+        lane, tenant = self.lanes[lane_name], self.tenants[slug]
+        vtime = tenant.vtime.get(lane_name, 0.0) + ms / tenant.weight
+        tenant.vtime[lane_name] = vtime
+        if slug in lane.ring:
+            lane.ring[slug] = vtime
+        lane.vtime += ms / lane.share
+        lane.vmax = max(lane.vmax, vtime)
+
+    def _enter_all(self, slug: str) -> None:
+        for lane in self.lanes:
+            self.enter(slug, lane)
+
+    def _idle(self, lanes: Sequence[str]) -> None:
+        for name in lanes:
+            lane = self.lanes[name]
+            lane.vnow = max(lane.vnow, lane.vmax)
+            self.lane_vnow = max(self.lane_vnow, lane.vtime)
+
+
+def _least(times: Mapping[str, float], prefer: str | None, epsilon: float) -> str:
+    least = min(times.values())
+    if prefer in times and prefer is not None and times[prefer] <= least + epsilon:
+        return prefer
+    return min(name for name, value in times.items() if value == least)

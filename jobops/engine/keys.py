@@ -1,0 +1,136 @@
+"""Every Redis key, one function each. Ours stand under one prefix, RQ's own beside them in RQ's own format.
+
+The Lua commands build the same names from the prefix (``lua/include/keys.lua``); a test holds the two together.
+"""
+
+from __future__ import annotations
+
+RQ_QUEUES = "rq:queues"
+RQ_SCHEDULED = "rq:scheduler:scheduled_jobs"
+
+
+def rq_queue(queue: str) -> str:
+    """A queue's list of waiting job ids, oldest first."""
+    return f"rq:queue:{queue}"
+
+
+def rq_job(job_id: str) -> str:
+    """A job's hash, in RQ's format, with the engine's own fields beside (``jo_*``, ``attempt:<n>``)."""
+    return f"rq:job:{job_id}"
+
+
+def rq_wip(queue: str) -> str:
+    """RQ's registry of started jobs, members ``job:token``. Our scores are ``+inf``: RQ's clean-up never takes them."""
+    return f"rq:wip:{queue}"
+
+
+def rq_finished(queue: str) -> str:
+    """RQ's registry of finished jobs, scored by when they expire."""
+    return f"rq:finished:{queue}"
+
+
+def rq_failed(queue: str) -> str:
+    """RQ's registry of failed jobs, scored by when they expire."""
+    return f"rq:failed:{queue}"
+
+
+def rq_canceled(queue: str) -> str:
+    """RQ's registry of cancelled jobs, scored by when they expire."""
+    return f"rq:canceled:{queue}"
+
+
+def split_queue(queue: str) -> tuple[str, str]:
+    """Tenant and lane of a queue's name. Raises ValueError when it is not ``<tenant>.<lane>``."""
+    tenant, dot, lane = queue.rpartition(".")
+    if not (tenant and dot and lane):
+        raise ValueError(f"queue: {queue!r} is not <tenant>.<lane>")
+    return tenant, lane
+
+
+class Keys:
+    """Names of the engine's own keys under a prefix."""
+
+    __slots__ = ("prefix",)
+
+    def __init__(self, prefix: str = "jobops") -> None:
+        self.prefix = prefix
+
+    def ring(self, lane: str) -> str:
+        """zset: tenants that may run in this lane now, by virtual time."""
+        return f"{self.prefix}:ring:{lane}"
+
+    def lane(self, lane: str) -> str:
+        """hash: share, vtime, vnow (the ring's virtual time), vmax (its largest ever charged)."""
+        return f"{self.prefix}:lane:{lane}"
+
+    def lanes(self) -> str:
+        """hash: lane → share, as last pushed from the settings."""
+        return f"{self.prefix}:lanes"
+
+    def cell(self) -> str:
+        """hash: paused, lanes' virtual now, ticks of promotion and rescue."""
+        return f"{self.prefix}:cell"
+
+    def epoch(self) -> str:
+        """string: the cell's random name; another one than before tells of a flush or a restore."""
+        return f"{self.prefix}:cell:epoch"
+
+    def tenant(self, slug: str) -> str:
+        """hash: weight, cap, cap:<lane>, depth_limit, paused, intake_closed, and vt:<lane>, its virtual times."""
+        return f"{self.prefix}:tenant:{slug}"
+
+    def inflight(self, slug: str) -> str:
+        """zset: the tenant's jobs under lease → lease expiry. In flight is its ZCARD, never a counter."""
+        return f"{self.prefix}:inflight:{slug}"
+
+    def busy(self) -> str:
+        """set: tenants with jobs under lease; pages and sampling touch only these and the active ones."""
+        return f"{self.prefix}:busy"
+
+    def active(self, lane: str) -> str:
+        """zset: tenants with waiting work in the lane → when their oldest waiting job became runnable."""
+        return f"{self.prefix}:active:{lane}"
+
+    def leases(self) -> str:
+        """zset: job id → lease expiry."""
+        return f"{self.prefix}:leases"
+
+    def lease(self, job_id: str) -> str:
+        """hash: token, slot, worker, tenant, lane, type, started, charged, attempt, lease, timeout."""
+        return f"{self.prefix}:lease:{job_id}"
+
+    def slot(self, slot: str) -> str:
+        """hash: last request number and its answer, current lease, closed."""
+        return f"{self.prefix}:slot:{slot}"
+
+    def idle(self, lane: str) -> str:
+        """zset: slots waiting for this lane → until when they wait."""
+        return f"{self.prefix}:idle:{lane}"
+
+    def wake(self, lane: str) -> str:
+        """list: wake-up tokens; at most as many as waiting slots."""
+        return f"{self.prefix}:wake:{lane}"
+
+    def job_type(self, name: str) -> str:
+        """hash: moving average of run time (ms)."""
+        return f"{self.prefix}:type:{name}"
+
+    def dead(self) -> str:
+        """zset: ``job:attempt`` of deaths not yet taken into the database → when."""
+        return f"{self.prefix}:dead"
+
+    def pushed(self, job_id: str) -> str:
+        """string, 24 h: this id has been pushed; a second push is a no-op."""
+        return f"{self.prefix}:pushed:{job_id}"
+
+    def unique(self, tenant: str, job_type: str, key: str) -> str:
+        """string: id of the live job with this key."""
+        return f"{self.prefix}:key:{tenant}:{job_type}:{key}"
+
+    def minute(self, minute: int, what: str) -> str:
+        """hash, 15 min: one minute's counters by tenant (``what`` = tenant) or by type (``what`` = type)."""
+        return f"{self.prefix}:minute:{minute}:{what}"
+
+    def lock(self, name: str) -> str:
+        """String with a time to live: the owner of a named lock."""
+        return f"{self.prefix}:lock:{name}"

@@ -1,0 +1,60 @@
+-- enqueue: takes one job in, or says why not. Atomic: policy, depth, duplicate, hash, push, ring and wake.
+-- ARGV: prefix, id, tenant, lane, type, data, max_attempts, timeout_ms, lease_ms, key, correlation_id, delay_ms,
+--       due_ms (0: none), front (1/0), result_ttl_s
+-- Answers: {queued|scheduled|duplicate|coalesced, id}, {unknown_tenant}, {intake_closed}, {depth, waiting, limit},
+--          {unknown_lane}
+-- Events: a wake-up token for an idle slot of the lane.
+-- @include args keys clock iso ring queue
+arg_count(15)
+local id, slug, lane, job_type, data = arg_text(2, 'id'), arg_text(3, 'tenant'), arg_text(4, 'lane'), ARGV[5], ARGV[6]
+local max_attempts, timeout, lease = arg_int(7, 'max_attempts', 1), arg_int(8, 'timeout_ms', 1), arg_int(9, 'lease_ms', 1)
+local delay, due, front = arg_int(12, 'delay_ms', 0), arg_int(13, 'due_ms', 0), arg_flag(14, 'front')
+local result_ttl = arg_int(15, 'result_ttl_s', 1)
+local job = 'rq:job:' .. id
+local queue = queue_name(slug, lane)
+
+local before = rcall('GET', k('pushed', id))
+if before then
+  if before == id then return {'duplicate', id} end
+  return {'coalesced', before}
+end
+-- The mark above lives a day; a job that waits or is kept for longer is the same job still.
+if rcall('EXISTS', job) == 1 then return {'duplicate', id} end
+local t = rcall('HMGET', k('tenant', slug), 'weight', 'intake_closed', 'depth_limit')
+if not t[1] then return {'unknown_tenant'} end
+if rcall('HEXISTS', k('lanes'), lane) == 0 then return {'unknown_lane'} end
+if t[2] == '1' then return {'intake_closed'} end
+if ARGV[10] ~= '' then
+  local unique = k('key', slug, job_type, ARGV[10])
+  local first = rcall('GET', unique)
+  local status = first and rcall('HGET', 'rq:job:' .. first, 'status')
+  if status == 'queued' or status == 'started' or status == 'scheduled' then
+    rcall('SET', k('pushed', id), first, 'EX', 86400)
+    return {'coalesced', first}
+  end
+end
+if t[3] and t[3] ~= '' then
+  local waiting = 0
+  for _, each in each_lane() do
+    waiting = waiting + rcall('LLEN', 'rq:queue:' .. queue_name(slug, each))
+  end
+  if waiting >= tonumber(t[3]) then return {'depth', waiting, tonumber(t[3])} end
+end
+
+if due == 0 and delay > 0 then due = now + delay end
+local at = iso(now)
+rcall('SET', k('pushed', id), id, 'EX', 86400)
+if ARGV[10] ~= '' then rcall('SET', k('key', slug, job_type, ARGV[10]), id) end
+rcall('HSET', job, 'created_at', at, 'enqueued_at', at, 'data', data, 'origin', queue, 'description', job_type,
+  'timeout', math.ceil(timeout / 1000), 'result_ttl', result_ttl, 'worker_name', '', 'started_at', '',
+  'ended_at', '', 'jo_type', job_type, 'jo_tenant', slug, 'jo_lane', lane, 'jo_attempt', 0,
+  'jo_max_attempts', max_attempts, 'jo_timeout', timeout, 'jo_lease', lease, 'jo_key', ARGV[10],
+  'jo_correlation', ARGV[11], 'jo_enqueued', now, 'jo_result_ttl', result_ttl,
+  'jo_priority', front and 'front' or '')
+if due > now then
+  rcall('HSET', job, 'status', 'scheduled', 'jo_due', due)
+  rcall('ZADD', SCHEDULED, due / 1000, id)
+  return {'scheduled', id}
+end
+push(id, slug, lane, front)
+return {'queued', id}

@@ -1,0 +1,159 @@
+-- The pick. Lane with the least virtual time among those with a ring; tenant with the least in it; its oldest job.
+
+local TRIES = 64       -- ring entries looked at in one call
+local TOMBSTONES = 16  -- gone or cancelled heads passed over for one tenant before the next one's turn
+local FIELDS = {'status', 'jo_type', 'jo_attempt', 'jo_max_attempts', 'jo_timeout', 'jo_lease', 'data', 'jo_key',
+  'jo_correlation', 'jo_enqueued', 'jo_releases'}
+
+-- Answers {name, vtime, share, vnow, vmax, slug and score of the ring's first}, or nil.
+local function pick_lane(lanes)
+  local best
+  for _, name in ipairs(lanes) do
+    local head = rcall('ZRANGE', k('ring', name), 0, 0, 'WITHSCORES')
+    if head[1] then
+      local l = rcall('HMGET', k('lane', name), 'vtime', 'share', 'vnow', 'vmax')
+      local vtime = tonumber(l[1] or 0)
+      if not best or vtime < best.vtime then
+        best = {name = name, vtime = vtime, share = tonumber(l[2] or 1), vnow = tonumber(l[3] or 0),
+          vmax = tonumber(l[4] or 0), slug = head[1], score = tonumber(head[2])}
+      end
+    end
+  end
+  return best
+end
+
+-- Rings are empty: who ran until now owes nobody, and the slot waits. Registered in the same step, so that an enqueue
+-- between this answer and the slot's sleep finds it.
+local function wait_idle(slot, lanes, block)
+  local top = tonumber(rcall('HGET', CELL, 'lane_vnow') or 0)
+  for _, lane in ipairs(lanes) do
+    if rcall('EXISTS', k('ring', lane)) == 0 then
+      local l = rcall('HMGET', k('lane', lane), 'vnow', 'vmax', 'vtime')
+      if tonumber(l[2] or 0) > tonumber(l[1] or 0) then rcall('HSET', k('lane', lane), 'vnow', l[2]) end
+      top = math.max(top, tonumber(l[3] or 0))
+    end
+    rcall('ZADD', k('idle', lane), now + block + 250, slot)
+  end
+  rcall('HSET', CELL, 'lane_vnow', top)
+end
+
+-- Writes the lease of the head that was popped. Answers what the slot needs to run it.
+local function take(id, h, l, t, slot, worker, token)
+  local slug, lane = l.slug, l.name
+  local job = 'rq:job:' .. id
+  local queue = queue_name(slug, lane)
+  local job_type = h[2] or ''
+  local attempt = whole(h[3], 0) + 1
+  local lease_ms = whole(h[6], 30000)
+  local timeout = whole(h[5], 30000)
+  local expected = tonumber(rcall('HGET', k('type', job_type), 'average') or 100)
+  local vt = l.score + expected / tonumber(t[1])
+  rcall('HSET', k('tenant', slug), 'vt:' .. lane, vt)
+  rcall('HSET', k('lane', lane), 'vnow', math.max(l.vnow, l.score), 'vtime', l.vtime + expected / l.share,
+    'vmax', math.max(l.vmax, vt))
+  local expiry = now + lease_ms
+  rcall('HSET', k('lease', id), 'token', token, 'slot', slot, 'worker', worker, 'tenant', slug, 'lane', lane,
+    'type', job_type, 'started', string.format('%.0f', now_us), 'charged', expected, 'attempt', attempt,
+    'lease', lease_ms, 'timeout', timeout)
+  rcall('ZADD', k('leases'), expiry, id)
+  rcall('ZADD', k('inflight', slug), expiry, id)
+  rcall('SADD', k('busy'), slug)
+  rcall('ZADD', 'rq:wip:' .. queue, '+inf', id .. ':' .. token)
+  local at = iso(now)
+  rcall('HSET', job, 'status', 'started', 'jo_attempt', attempt, 'started_at', at, 'last_heartbeat', at,
+    'jo_started', now, 'worker_name', worker)
+  if has_room(slug, lane, t[2], t[3]) then
+    rcall('ZADD', k('ring', lane), 'XX', vt, slug)
+  else
+    rcall('ZREM', k('ring', lane), slug)
+  end
+  note_oldest(slug, lane)
+  if rcall('EXISTS', 'rq:worker:' .. worker) == 1 then
+    rcall('HSET', 'rq:worker:' .. worker, 'state', 'busy', 'current_job', id)
+  end
+  bump('tenant', {[slug .. '|starts'] = 1, [slug .. '|retries'] = attempt > 1 and 1 or nil})
+  return {id, token, slug, lane, job_type, attempt, whole(h[4], 1), timeout, lease_ms, h[7] or '', h[8] or '', h[9] or '',
+    whole(h[10], 0), whole(h[11], 0)}
+end
+
+-- The tenant's first job that is one, or nil and how many tombstones were passed.
+local function pop(slug, lane)
+  local queue = 'rq:queue:' .. queue_name(slug, lane)
+  for passed = 0, TOMBSTONES - 1 do
+    local id = rcall('LPOP', queue)
+    if not id then return nil, nil, passed end
+    local h = rcall('HMGET', 'rq:job:' .. id, unpack(FIELDS))
+    if h[1] == 'queued' then
+      if whole(h[3], 0) < whole(h[4], 1) then return id, h, passed end
+      -- Put back by an outsider though its attempts are spent: it dies without one more start.
+      bury({id = id, tenant = slug, lane = lane, attempt = whole(h[3], 0)}, 'exhausted')
+    end
+  end
+  return nil, nil, TOMBSTONES
+end
+
+-- Answers the job's record, or nil and for how long to wait (0: ask again at once).
+local function claim(slot, worker, token, lanes, block, was_idle)
+  if was_idle then
+    for _, lane in ipairs(lanes) do
+      rcall('ZREM', k('idle', lane), slot)
+      -- Tokens for slots that wait no more would wake later ones for nothing.
+      local waiting = rcall('ZCARD', k('idle', lane))
+      if waiting == 0 then rcall('DEL', k('wake', lane)) else rcall('LTRIM', k('wake', lane), 0, waiting - 1) end
+    end
+  end
+  local cell = rcall('HMGET', CELL, 'paused', 'lane_vnow')
+  if cell[1] == '1' then
+    wait_idle(slot, lanes, block)
+    return nil, block
+  end
+  for _ = 1, TRIES do
+    local l = pick_lane(lanes)
+    if not l then
+      wait_idle(slot, lanes, block)
+      return nil, block
+    end
+    local slug, lane = l.slug, l.name
+    local able, t = may_run(slug, lane)
+    if not able then
+      rcall('ZREM', k('ring', lane), slug)
+    else
+      local id, h, passed = pop(slug, lane)
+      if id then
+        if l.vtime > tonumber(cell[2] or 0) then rcall('HSET', CELL, 'lane_vnow', l.vtime) end
+        return take(id, h, l, t, slot, worker, token)
+      end
+      if passed > 0 then charge(slug, lane, t[1], 1) end -- nobody waits for another's tombstones
+      note_oldest(slug, lane)
+    end
+  end
+  return nil, 0
+end
+
+-- A slot's request number: the same number gets the same answer, as a client may send again what was already done.
+-- Answers 'new', 'same' or 'closed', and what was answered before. A new request ends with answer().
+local function request(slot, seq)
+  local s = rcall('HMGET', k('slot', slot), 'seq', 'closed', 'job', 'token', 'settled', 'idle')
+  if s[2] == '1' then return 'closed', s end
+  if s[1] and tonumber(s[1]) == seq then return 'same', s end
+  if s[1] and tonumber(s[1]) > seq then return 'closed', s end
+  return 'new', s
+end
+
+-- Writes down what this request was answered: how the lease before ended, which it got, or that it waits.
+local function answer(slot, seq, settled, record, waits)
+  rcall('HSET', k('slot', slot), 'seq', seq, 'settled', settled, 'job', record and record[1] or '',
+    'token', record and record[2] or '', 'idle', waits and '1' or '')
+  if seq % 16 == 1 then rcall('EXPIRE', k('slot', slot), 604800) end
+end
+
+-- The lease that the same request was given before, once more in full; nil when it ended since.
+local function same_claim(s)
+  if not s[3] or s[3] == '' then return nil end
+  local lease = read_lease(s[3])
+  if not lease or lease.token ~= s[4] then return nil end
+  local h = rcall('HMGET', 'rq:job:' .. s[3], unpack(FIELDS))
+  local l = rcall('HMGET', k('lease', s[3]), 'timeout', 'lease')
+  return {s[3], lease.token, lease.tenant, lease.lane, lease.type, lease.attempt, whole(h[4], 1), whole(l[1], 0),
+    whole(l[2], 0), h[7] or '', h[8] or '', h[9] or '', whole(h[10], 0), whole(h[11], 0)}
+end

@@ -1,0 +1,12 @@
+-- Names of keys, as in keys.py. ARGV[1] is the prefix of ours.
+local rcall = redis.call
+local P = ARGV[1]
+local function k(a, b, c, d)
+  if not b then return P .. ':' .. a end
+  if not c then return P .. ':' .. a .. ':' .. b end
+  if not d then return P .. ':' .. a .. ':' .. b .. ':' .. c end
+  return P .. ':' .. a .. ':' .. b .. ':' .. c .. ':' .. d
+end
+local function queue_name(slug, lane) return slug .. '.' .. lane end
+local CELL = k('cell')
+local SCHEDULED = 'rq:scheduler:scheduled_jobs'

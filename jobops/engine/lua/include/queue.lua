@@ -1,0 +1,44 @@
+-- Waiting jobs. A job's id stands in its queue exactly while its status is "queued".
+
+-- A number out of a job's hash, which may be anybody's writing: what is none counts as the default.
+local function whole(text, default)
+  local n = tonumber(text)
+  return n and n >= 0 and n < 2 ^ 53 and n == math.floor(n) and n or default
+end
+
+local FRONT = 32 -- jobs pushed to the front that are looked past for the oldest one
+
+-- When the oldest waiting job became runnable, for backlog age; or out of the index (and the ring) when none waits.
+-- A queue is in the order of time but for those pushed to its front: they must not hide the age of what waits behind.
+local function note_oldest(slug, lane)
+  local queue, oldest = 'rq:queue:' .. queue_name(slug, lane), nil
+  for place = 0, FRONT do
+    local id = rcall('LINDEX', queue, place)
+    if not id then break end
+    local f = rcall('HMGET', 'rq:job:' .. id, 'jo_runnable', 'jo_front')
+    oldest = math.min(oldest or now, whole(f[1], now))
+    if f[2] ~= '1' then break end
+  end
+  if oldest then
+    rcall('ZADD', k('active', lane), oldest, slug)
+  else
+    rcall('ZREM', k('active', lane), slug)
+    rcall('ZREM', k('ring', lane), slug)
+  end
+end
+
+local function push(id, slug, lane, front, quiet)
+  local queue = 'rq:queue:' .. queue_name(slug, lane)
+  rcall(front and 'LPUSH' or 'RPUSH', queue, id)
+  rcall('SADD', 'rq:queues', queue)
+  rcall('HSET', 'rq:job:' .. id, 'status', 'queued', 'jo_runnable', now, 'jo_front', front and '1' or '')
+  rcall('ZADD', k('active', lane), 'NX', now, slug)
+  return ring_enter(slug, lane, quiet)
+end
+
+-- A job that lives no more blocks no later one with its key.
+local function free_key(id, slug, job_type, key)
+  if not key or key == '' then return end
+  local unique = k('key', slug, job_type, key)
+  if rcall('GET', unique) == id then rcall('DEL', unique) end
+end

@@ -1,0 +1,30 @@
+-- rescue: ends expired leases as lost attempts. Read and write are one step, so a job that ended or was renewed in
+-- between is never touched. After a gap between its ticks (Redis or all rescuers were away) everything looks expired:
+-- it then moves nothing for one full lease, so that live workers can renew first.
+-- ARGV: prefix, limit, gap_ms, hold_ms
+-- Answers: {moved, dead, held (1/0)}
+-- Events: as settle.
+-- @include args keys clock iso counters ring queue finish
+arg_count(4)
+local limit, gap, hold_for = arg_int(2, 'limit', 1), arg_int(3, 'gap_ms', 0), arg_int(4, 'hold_ms', 0)
+local tick = rcall('HMGET', CELL, 'rescue_tick', 'rescue_hold', 'rescue_hold_for')
+rcall('HSET', CELL, 'rescue_tick', now)
+local hold = tonumber(tick[2] or 0)
+if tick[1] and now - tonumber(tick[1]) > gap then
+  hold = now + hold_for
+  rcall('HSET', CELL, 'rescue_hold', hold, 'rescue_hold_for', hold_for)
+end
+-- A hold further ahead than one was ever set is from before the clock was set back.
+if now < hold and hold - now <= math.max(hold_for, tonumber(tick[3] or 0)) then return {0, 0, 1} end
+
+local moved, dead = 0, 0
+for _, id in ipairs(rcall('ZRANGEBYSCORE', k('leases'), '-inf', now, 'LIMIT', 0, limit)) do
+  local lease = read_lease(id)
+  if lease then
+    local ended = lose(lease, 'worker_lost', 'the lease expired: its worker (' .. lease.worker .. ') was not heard of')
+    if ended == 'dead' then dead = dead + 1 elseif ended == 'retry' then moved = moved + 1 end
+  else
+    rcall('ZREM', k('leases'), id) -- its hash was lost: reconcile finds the job by its queue
+  end
+end
+return {moved, dead, 0}

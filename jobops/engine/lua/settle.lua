@@ -1,0 +1,36 @@
+-- settle: ends a lease with an outcome and, when asked, claims the next job in the same step.
+-- ARGV: prefix, slot, seq, job, token, kind (succeeded|failed|discarded|released), cause, error_class, error, brief,
+--       traceback, delay_ms, result, worker, next_token, block_ms, lane... (no lane: no claim)
+-- Answers: {closed} or {outcome, none|job|'', wait_ms or record}; outcome: succeeded, retry, dead, discarded, released,
+--          stale (another token holds it, or the lease ended: nothing changed). The same seq gets the same answer.
+-- Events: wake-up tokens; a member in the dead intake.
+-- @include args keys clock iso counters ring queue finish claim
+arg_count(16, 1)
+local slot, seq, job, token, kind = arg_text(2, 'slot'), arg_int(3, 'seq', 1), ARGV[4], ARGV[5], ARGV[6]
+local delay, block, lanes = arg_int(12, 'delay_ms', 0), arg_int(16, 'block_ms', 0), {unpack(ARGV, 17)}
+if kind ~= 'succeeded' and kind ~= 'failed' and kind ~= 'discarded' and kind ~= 'released' then
+  arg_refuse(6, 'kind', 'succeeded, failed, discarded or released')
+end
+if #lanes > 0 then arg_text(15, 'next_token') end
+
+local asked, s = request(slot, seq)
+if asked == 'closed' then return {'closed'} end
+local outcome, lease = s[5], nil
+if asked == 'new' then
+  lease = read_lease(job)
+  if lease and lease.token == token and rcall('ZSCORE', k('leases'), job) then
+    outcome = finish(lease, {kind = kind, cause = ARGV[7], error_class = ARGV[8], error = ARGV[9], brief = ARGV[10],
+      traceback = ARGV[11], delay = delay, result = ARGV[13]}, true)
+  else
+    outcome, lease = 'stale', nil
+  end
+end
+local record, wait
+if asked == 'same' then record = same_claim(s) end
+if #lanes > 0 and not record then record, wait = claim(slot, ARGV[14], ARGV[15], lanes, block, s[6] == '1') end
+if asked == 'new' or #lanes > 0 then answer(slot, seq, outcome, record, wait and wait > 0) end
+if lease and not record then rest_worker(lease) end
+wake_all()
+if #lanes == 0 then return {outcome, '', 0} end
+if record then return {outcome, 'job', record} end
+return {outcome, 'none', wait}

@@ -1,0 +1,247 @@
+"""What goes into and comes out of the engine: plain, frozen records.
+
+Times are integers in milliseconds on Redis's clock, unless a name ends in ``_at`` (aware UTC datetimes)
+or ``_s`` (seconds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+EnqueuedState = Literal["queued", "scheduled", "duplicate", "coalesced", "outbox"]
+Cause = Literal["error", "timeout", "poison", "unresolvable", "worker_lost"]
+OutcomeKind = Literal["succeeded", "failed", "discarded", "released"]
+SettledAs = Literal["succeeded", "retry", "dead", "discarded", "released", "stale"]
+Cancelled = Literal["cancelled", "not_found", "started", "ended"]
+Abandoned = Literal["none", "retry", "dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job as it is enqueued. ``delay_ms`` counts from now; ``due_at_ms`` is an absolute epoch instant."""
+
+    id: str
+    tenant: str
+    lane: str
+    job_type: str
+    data: bytes
+    max_attempts: int = 5
+    timeout_ms: int = 30_000
+    lease_ms: int = 30_000
+    key: str = ""
+    correlation_id: str = ""
+    delay_ms: int = 0
+    due_at_ms: int = 0
+    front: bool = False
+    result_ttl_s: int = 3_600
+
+    @property
+    def queue(self) -> str:
+        """The RQ queue's name: ``<tenant>.<lane>``."""
+        return f"{self.tenant}.{self.lane}"
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """What became of an enqueue. ``duplicate``: this id was pushed before, nothing happened.
+    ``coalesced``: a live job has the same key, and ``id`` is that job's. ``outbox``: it waits in the database."""
+
+    id: str
+    state: EnqueuedState
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedJob:
+    """A job under a lease: what a slot needs to run it and to settle it."""
+
+    id: str
+    token: str
+    tenant: str
+    lane: str
+    queue: str
+    job_type: str
+    attempt: int
+    max_attempts: int
+    timeout_ms: int
+    lease_ms: int
+    data: bytes
+    key: str
+    correlation_id: str
+    enqueued_at_ms: int
+    releases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim's answer. Without a job: ask again at once if ``wait_ms`` is 0, else wait at most so long to be woken."""
+
+    job: ClaimedJob | None
+    wait_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended, as its runner saw it. Whether a failure is retried or is the death is settled in Redis."""
+
+    kind: OutcomeKind
+    cause: str = ""
+    result: bytes = b""
+    error_class: str = ""
+    error: str = ""
+    traceback: str = ""
+    delay_ms: int = 0
+
+    @classmethod
+    def succeeded(cls, result: bytes = b"null") -> Outcome:
+        """It did its work; ``result`` is its return value as JSON."""
+        return cls(kind="succeeded", result=result)
+
+    @classmethod
+    def failed(
+        cls, cause: Cause, error_class: str = "", error: str = "", traceback: str = "", delay_ms: int = 0
+    ) -> Outcome:
+        """It did not. ``poison`` and ``unresolvable`` die at once; others are retried after ``delay_ms`` while
+        attempts are left."""
+        return cls(
+            kind="failed", cause=cause, error_class=error_class, error=error, traceback=traceback, delay_ms=delay_ms
+        )
+
+    @classmethod
+    def discarded(cls, error_class: str = "", error: str = "") -> Outcome:
+        """The contract says that this error ends the job without a dead letter."""
+        return cls(kind="discarded", error_class=error_class, error=error)
+
+    @classmethod
+    def released(cls) -> Outcome:
+        """The worker gives it back unharmed: a graceful stop. The attempt is not counted (20 times at most)."""
+        return cls(kind="released")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A settle's answer; ``claim`` is there when the next job was asked for in the same call."""
+
+    outcome: SettledAs
+    claim: Claim | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """``held``: nothing was moved, as the engine was away too long to tell a dead worker from a cut-off one."""
+
+    moved: int
+    dead: int
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """``next_due_ms``: when the next delayed job is due, or None. ``skipped``: somebody promoted a moment ago."""
+
+    moved: int
+    next_due_ms: int | None
+    skipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What one queue's repair found: leaseless running jobs, a ring entry, an active entry."""
+
+    recovered: int
+    ring: int
+    active: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the engine knows of a tenant. ``cap`` and ``depth_limit`` None: no limit."""
+
+    slug: str
+    weight: float = 1.0
+    cap: int | None = 10
+    lane_caps: Mapping[str, int] = field(default_factory=dict)
+    depth_limit: int | None = None
+    paused: bool = False
+    intake_closed: bool = False
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """One entry of the dead intake. ``fields``: the job's hash, empty if it vanished."""
+
+    member: str
+    job_id: str
+    attempt: int
+    died_at_ms: int
+    fields: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One start of a job and how it ended (``outcome`` empty: it still runs)."""
+
+    number: int
+    worker: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    outcome: str
+    error_class: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job as people see it. ``state`` is one of the design's words: queued, scheduled, started, succeeded,
+    discarded, dead, cancelled."""
+
+    id: str
+    tenant: str
+    lane: str
+    queue: str
+    job_type: str
+    state: str
+    attempts: int
+    max_attempts: int
+    created_at: datetime | None
+    enqueued_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    due_at: datetime | None
+    worker: str
+    result: bytes
+    error_class: str
+    error: str
+    traceback: str
+    reason: str
+    key: str
+    correlation_id: str
+    data: bytes
+    history: tuple[Attempt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """One queue now. ``oldest_age_s``: since its oldest waiting job last became runnable; None when empty."""
+
+    tenant: str
+    lane: str
+    depth: int
+    oldest_age_s: float | None
+    running: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What happened to one tenant over some minutes. ``worker_ms``: worker time it used."""
+
+    starts: int = 0
+    retries: int = 0
+    succeeded: int = 0
+    dead: int = 0
+    discarded: int = 0
+    lost: int = 0
+    worker_ms: int = 0

@@ -1,0 +1,327 @@
+"""One typed method per Lua command. What each does stands in the head of its file in ``lua/``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from secrets import token_hex
+from typing import Any, cast
+
+from redis import Redis
+from redis.exceptions import NoScriptError, ResponseError
+
+from jobops.engine.errors import (
+    DepthExceeded,
+    EngineUnavailable,
+    EnqueueRefused,
+    IntakeClosed,
+    InvalidJob,
+    SlotClosed,
+    UnknownTenant,
+)
+from jobops.engine.keys import Keys, split_queue
+from jobops.engine.lua_source import names, source
+from jobops.engine.records import (
+    Abandoned,
+    Cancelled,
+    Claim,
+    ClaimedJob,
+    Death,
+    Enqueued,
+    EnqueuedState,
+    NewJob,
+    Outcome,
+    Policy,
+    Promoted,
+    Reconciled,
+    Rescued,
+    Settled,
+    SettledAs,
+)
+from jobops.engine.validation import check_job, check_lanes, check_policy
+
+BRIEF = 500
+"""Characters of an error kept with each attempt; the last error is kept whole."""
+
+DEAD_BATCH_BYTES = 16 * 1024 * 1024
+"""A batch of deaths ends early when their records are larger together: hundreds of large ones must not fill memory."""
+
+RESCUE_GAP_MS = 5_000
+RESCUE_HOLD_MS = 30_000
+
+
+class Scripts:
+    """The engine's commands on one Redis. Raises redis-py's ConnectionError and TimeoutError when Redis is away."""
+
+    def __init__(self, redis: Redis, keys: Keys | None = None) -> None:
+        self.redis = redis
+        self.keys = keys or Keys()
+        self._shas: dict[str, str] = {}
+        self._prefix = self.keys.prefix
+
+    # -- jobs in ---------------------------------------------------------------------------------------------------
+
+    def enqueue(self, job: NewJob) -> Enqueued:
+        """Takes a job in. Raises InvalidJob, UnknownTenant, IntakeClosed or DepthExceeded; then nothing is kept."""
+        check_job(job)
+        answer = _enqueued(job, self._call("enqueue", *_enqueue_args(job)))
+        if isinstance(answer, EnqueueRefused):
+            raise answer
+        return answer
+
+    def enqueue_many(self, jobs: Sequence[NewJob]) -> list[Enqueued | EnqueueRefused]:
+        """Takes jobs in, one atomic step each, in one round trip. Answers in order; a refusal is in its job's place."""
+        for job in jobs:
+            check_job(job)
+        answers = self._pipeline("enqueue", [_enqueue_args(job) for job in jobs])
+        return [_enqueued(job, answer) for job, answer in zip(jobs, answers, strict=True)]
+
+    def cancel(self, job_id: str, tenant: str | None = None, *, ttl_s: int = 86_400) -> Cancelled:
+        """Ends a waiting or delayed job. With ``tenant``, another tenant's job is ``not_found``."""
+        return cast(Cancelled, self._call("cancel", job_id, tenant or "", "", "", ttl_s)[0].decode())
+
+    def cancel_key(self, tenant: str, job_type: str, key: str, *, ttl_s: int = 86_400) -> tuple[Cancelled, str]:
+        """Ends the waiting or delayed job with this key. Answers what became of it and its id (or "")."""
+        state, job_id = self._call("cancel", "", tenant, job_type, key, ttl_s)
+        return cast(Cancelled, state.decode()), job_id.decode()
+
+    # -- leases ----------------------------------------------------------------------------------------------------
+
+    def claim(self, slot: str, seq: int, worker: str, lanes: Sequence[str], block_ms: int = 1000) -> Claim:
+        """The slot's next job. ``seq`` is the slot's request number; the same number gets the same answer.
+
+        Raises SlotClosed when the slot was abandoned or the number is older than its last.
+        """
+        answer = self._call("claim", slot, seq, worker, token_hex(12), block_ms, *lanes)
+        if answer[0] == b"closed":
+            raise SlotClosed(slot)
+        return _claim(answer[0], answer[1])
+
+    def settle(
+        self,
+        slot: str,
+        seq: int,
+        job_id: str,
+        token: str,
+        outcome: Outcome,
+        *,
+        claim_lanes: Sequence[str] = (),
+        worker: str = "",
+        block_ms: int = 1000,
+    ) -> Settled:
+        """Ends a lease; with ``claim_lanes`` claims the next job in the same step. A stale token changes nothing."""
+        answer = self._call(
+            "settle", slot, seq, job_id, token, outcome.kind, outcome.cause, _text(outcome.error_class),
+            _text(outcome.error), _text(outcome.error[:BRIEF]), _text(outcome.traceback),
+            max(0, int(outcome.delay_ms)), outcome.result, worker, token_hex(12) if claim_lanes else "", block_ms,
+            *claim_lanes,
+        )  # fmt: skip
+        if answer[0] == b"closed":
+            raise SlotClosed(slot)
+        settled_as = cast(SettledAs, answer[0].decode())
+        return Settled(settled_as, _claim(answer[1], answer[2]) if answer[1] else None)
+
+    def renew(self, leases: Iterable[tuple[str, str]]) -> list[bool]:
+        """Extends leases given as (job id, token). False: that lease is no longer this token's, or its time is over."""
+        flat = [part for lease in leases for part in lease]
+        return [answer == 1 for answer in self._call("renew", *flat)] if flat else []
+
+    def abandon(self, slot: str, cause: str = "worker_lost", error: str = "") -> Abandoned:
+        """The slot's process is gone: closes the slot for ever and ends its lease as a lost attempt."""
+        return cast(Abandoned, self._call("abandon", slot, cause, _text(error or f"slot {slot} ended")).decode())
+
+    def rescue(self, limit: int = 100, *, gap_ms: int = RESCUE_GAP_MS, hold_ms: int = RESCUE_HOLD_MS) -> Rescued:
+        """Ends up to ``limit`` expired leases as lost attempts. Safe to run by any number at once.
+
+        ``gap_ms``: after so long without a rescue, nothing is moved for ``hold_ms``, which is to be one full lease.
+        """
+        moved, dead, held = self._call("rescue", limit, gap_ms, hold_ms)
+        return Rescued(moved, dead, held == 1)
+
+    # -- time ------------------------------------------------------------------------------------------------------
+
+    def promote(self, limit: int = 100, min_interval_ms: int = 0) -> Promoted:
+        """Moves up to ``limit`` due jobs to their queues. Safe to run by any number at once."""
+        moved, due, skipped = self._call("promote", limit, min_interval_ms)
+        return Promoted(moved, None if due < 0 else due, skipped == 1)
+
+    def now_ms(self) -> int:
+        """Redis's clock, in milliseconds."""
+        seconds, micros = self.redis.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
+    # -- policies --------------------------------------------------------------------------------------------------
+
+    def set_policy(self, policy: Policy) -> bool:
+        """Puts a policy in force. False: a newer version is in force already. Raises InvalidJob on a bad value."""
+        check_policy(policy)
+        lane_caps = [part for lane, cap in policy.lane_caps.items() for part in (lane, cap)]
+        return bool(
+            self._call(
+                "set_policy", policy.slug, policy.version, repr(float(policy.weight)), _none(policy.cap),
+                _none(policy.depth_limit), int(policy.paused), int(policy.intake_closed), *lane_caps,
+            )
+        )  # fmt: skip
+
+    def drop_policy(self, slug: str) -> bool:
+        """Forgets a tenant's policy: nothing of it starts any more, enqueues are refused. False: it was not known."""
+        return bool(self._call("drop_policy", slug))
+
+    def policy(self, slug: str) -> Policy | None:
+        """The policy in force, or None."""
+        raw: Any = self.redis.hgetall(self.keys.tenant(slug))
+        fields = {k.decode(): v.decode() for k, v in raw.items()}
+        if "weight" not in fields:
+            return None
+        caps = {name[4:]: int(value) for name, value in fields.items() if name.startswith("cap:")}
+        return Policy(
+            slug=slug,
+            weight=float(fields["weight"]),
+            cap=int(fields["cap"]) if fields.get("cap") else None,
+            lane_caps=caps,
+            depth_limit=int(fields["depth_limit"]) if fields.get("depth_limit") else None,
+            paused=fields.get("paused") == "1",
+            intake_closed=fields.get("intake_closed") == "1",
+            version=int(fields.get("version", 0)),
+        )
+
+    def set_lanes(self, lanes: Mapping[str, float]) -> int:
+        """Pushes the lanes with their shares of worker time. Returns how many are known, earlier ones among them.
+
+        Raises InvalidJob on a bad name or share.
+        """
+        check_lanes(lanes)
+        pairs = [part for lane, share in lanes.items() for part in (lane, repr(float(share)))]
+        return int(self._call("set_lanes", *pairs))
+
+    def pause(self, slug: str | None = None) -> bool:
+        """After this returns nothing of the tenant (None: of anyone) starts. False: the tenant is not known."""
+        return bool(self._call("pause", slug or "", 1))
+
+    def resume(self, slug: str | None = None) -> bool:
+        """Lets the tenant (None: all) run again. False: the tenant is not known."""
+        return bool(self._call("pause", slug or "", 0))
+
+    def is_paused(self) -> bool:
+        """Whether everything is paused."""
+        return self.redis.hget(self.keys.cell(), "paused") == b"1"
+
+    # -- upkeep ----------------------------------------------------------------------------------------------------
+
+    def reconcile(self, queue: str, limit: int = 1000) -> Reconciled:
+        """Repairs one queue: leaseless running jobs, ring and active entries. Raises ValueError on a foreign name."""
+        tenant, lane = split_queue(queue)
+        return Reconciled(*self._call("reconcile", tenant, lane, limit))
+
+    def dead_batch(self, limit: int = 500, *, max_bytes: int = DEAD_BATCH_BYTES) -> list[Death]:
+        """The oldest deaths that are not in the database yet. Changes nothing."""
+        flat = self._call("dead_batch", limit, max_bytes)
+        deaths = []
+        for member, died, fields in zip(flat[::3], flat[1::3], flat[2::3], strict=True):
+            name = member.decode(errors="backslashreplace")
+            job_id, _, attempt = name.rpartition(":")
+            number = int(attempt) if attempt.isascii() and attempt.isdigit() else 0
+            pairs = dict(zip(fields[::2], fields[1::2], strict=True))
+            deaths.append(Death(name, job_id or name, number, int(float(died)), pairs))
+        return deaths
+
+    def dead_ack(self, members: Sequence[str], *, ttl_s: int = 7 * 86_400) -> int:
+        """Removes exactly these deaths from the intake; their jobs' hashes live ``ttl_s`` seconds more."""
+        return int(self._call("dead_ack", ttl_s, *members)) if members else 0
+
+    def lock(self, name: str, owner: str, ttl_ms: int) -> bool:
+        """Takes or keeps a named lock. False: somebody else holds it."""
+        return bool(self._call("lock", name, owner, max(1, ttl_ms)))
+
+    def unlock(self, name: str, owner: str) -> bool:
+        """Gives a lock back. False: somebody else holds it."""
+        return bool(self._call("lock", name, owner, 0))
+
+    def epoch(self) -> str:
+        """The cell's random name, made when missing: another one than before means Redis was flushed or restored."""
+        return str(self._call("epoch", token_hex(16)).decode())
+
+    def wait_for_wake(self, lanes: Sequence[str], wait_ms: int) -> bool:
+        """Blocks until there may be work in these lanes, at most ``wait_ms``. True: woken."""
+        return self.redis.blpop([self.keys.wake(lane) for lane in lanes], timeout=max(0.01, wait_ms / 1000)) is not None
+
+    # -- calling ---------------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Loads all commands into Redis, so that no later call pays for it."""
+        for name in names():
+            self._sha(name)
+
+    def _sha(self, name: str) -> str:
+        sha = self._shas.get(name)
+        if sha is None:
+            sha = self._shas[name] = str(self.redis.script_load(source(name)))
+        return sha
+
+    def _call(self, name: str, *args: Any) -> Any:
+        try:
+            return self.redis.evalsha(self._sha(name), 0, self._prefix, *args)
+        except NoScriptError:  # Redis restarted or its scripts were flushed; it did nothing, so once more is safe
+            self._shas.pop(name, None)
+            return self.redis.evalsha(self._sha(name), 0, self._prefix, *args)
+        except ResponseError as error:
+            raise _explain(name, error) from error
+
+    def _pipeline(self, name: str, calls: Sequence[Sequence[Any]]) -> list[Any]:
+        if not calls:
+            return []
+        if not self.redis.script_exists(self._sha(name))[0]:
+            self._shas.pop(name, None)
+        sha = self._sha(name)
+        with self.redis.pipeline(transaction=False) as pipe:
+            for args in calls:
+                pipe.evalsha(sha, 0, self._prefix, *args)
+            return list(pipe.execute())
+
+
+def _explain(name: str, error: ResponseError) -> Exception:
+    text = str(error)
+    if "user_script" in text or text.startswith("ERR Error running script"):
+        return EngineUnavailable(f"{name}: Redis refused its arguments or holds data of another form ({text[:300]})")
+    return error
+
+
+def _text(value: str) -> bytes:
+    """As UTF-8, whatever it holds: the text of an exception may have lone surrogates (undecodable file names)."""
+    return value.encode(errors="backslashreplace")
+
+
+def _none(value: int | None) -> str | int:
+    return "" if value is None else value
+
+
+def _enqueue_args(job: NewJob) -> tuple[Any, ...]:
+    return (
+        job.id, job.tenant, job.lane, job.job_type, job.data, job.max_attempts, job.timeout_ms, job.lease_ms, job.key,
+        job.correlation_id, job.delay_ms, job.due_at_ms, int(job.front), job.result_ttl_s,
+    )  # fmt: skip
+
+
+def _enqueued(job: NewJob, answer: Any) -> Enqueued | EnqueueRefused:
+    word = answer[0].decode()
+    if word == "unknown_tenant":
+        return UnknownTenant(job.tenant)
+    if word == "intake_closed":
+        return IntakeClosed(job.tenant)
+    if word == "unknown_lane":
+        return InvalidJob("lane", f"{job.lane!r} is not a lane of this installation; see JOBOPS_LANES")
+    if word == "depth":
+        return DepthExceeded(job.tenant, answer[1], answer[2])
+    return Enqueued(answer[1].decode(), cast(EnqueuedState, word))
+
+
+def _claim(word: bytes, answer: Any) -> Claim:
+    if word != b"job":
+        return Claim(None, int(answer))
+    job_id, token, tenant, lane, job_type = (part.decode() for part in answer[:5])
+    attempt, max_attempts, timeout_ms, lease_ms = (int(part) for part in answer[5:9])
+    return Claim(
+        ClaimedJob(
+            job_id, token, tenant, lane, f"{tenant}.{lane}", job_type, attempt, max_attempts, timeout_ms, lease_ms,
+            answer[9], answer[10].decode(), answer[11].decode(), int(answer[12]), int(answer[13]),
+        )
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""``manage.py queues``: what waits and runs, per tenant and lane."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from jobops.engine.client import Engine
+from jobops.engine.queues import active_tenants, read_queues
+from jobops.engine.records import QueueView
+from jobops.management.base import OperatorCommand, Refused
+from jobops.runtime import get_engine
+from jobops.runtime.lanes import known_lanes
+from tenants.models import Tenant
+
+COLUMNS = ("tenant", "lane", "depth", "oldest_age", "running", "cap", "weight", "paused")
+
+
+class Command(OperatorCommand):
+    help = "Shows the queues, those with the oldest waiting job first; oldest age in seconds."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Options of the command."""
+        super().add_arguments(parser)
+        parser.add_argument("--tenant", metavar="SLUG", help="only this tenant's")
+        parser.add_argument("--active", action="store_true", help="only queues with waiting or running jobs")
+        parser.add_argument("--watch", action="store_true", help="again every 2 seconds, until Ctrl-C")
+
+    def run(self, options: dict[str, Any]) -> None:
+        """Print once, or until interrupted."""
+        self._print(options)
+        with _until_interrupted():
+            while options["watch"]:
+                time.sleep(2)
+                if not options["as_json"] and self.stdout.isatty():
+                    self.stdout.write("\x1b[H\x1b[2J", ending="")
+                self._print(options)
+
+    def _print(self, options: dict[str, Any]) -> None:
+        rows = read_rows(options["tenant"], active=options["active"])
+        if options["as_json"]:
+            self.print_json(rows)
+        else:
+            self.print_table(COLUMNS, rows, "no queues: no tenant has work" if options["active"] else "no tenants yet")
+
+
+def read_rows(tenant: str | None = None, *, active: bool = False) -> list[dict[str, Any]]:
+    """One row a queue, the longest waiting first. Raises Refused for an unknown tenant, and ``redis.RedisError``."""
+    engine = get_engine()
+    # With work in a lane that JOBOPS_LANES no longer names: nobody would find it otherwise.
+    every = Engine(engine.redis, lanes=known_lanes(engine))
+    found = Tenant.objects.filter(slug=tenant) if tenant is not None else Tenant.objects.order_by("slug")
+    policies = {each.slug: each for each in found}
+    if tenant is not None and not policies:
+        raise Refused(f"tenant: {tenant!r} is not known; `manage.py tenants list` shows those there are")
+    # Work of a tenant that was deleted meanwhile is shown too: nothing is hidden that may still run.
+    slugs = list(dict.fromkeys([*policies, *([] if tenant is not None else active_tenants(every))]))
+    rows = [
+        _row(queue, policies.get(queue.tenant))
+        for queue in read_queues(every, slugs)
+        if queue.depth or queue.running or (queue.lane in engine.lanes and not active)
+    ]
+    return sorted(rows, key=lambda row: (-(row["oldest_age"] or 0.0), -row["depth"], row["tenant"], row["lane"]))
+
+
+def _row(queue: QueueView, tenant: Tenant | None) -> dict[str, Any]:
+    return {
+        "tenant": queue.tenant,
+        "lane": queue.lane,
+        "depth": queue.depth,
+        "oldest_age": None if queue.oldest_age_s is None else round(queue.oldest_age_s, 3),
+        "running": queue.running,
+        "cap": tenant.lane_caps.get(queue.lane, tenant.cap) if tenant else None,
+        "weight": tenant.weight if tenant else None,
+        "paused": tenant.paused if tenant else None,
+    }
+
+
+@contextmanager
+def _until_interrupted() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,42 @@
+"""Plugging the layers into each other, once in a process, without opening a connection."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+
+from jobops.contracts.config import ContractConfig, configure
+from jobops.contracts.enqueuer import set_enqueuer, set_lookup
+from jobops.engine.records import Policy
+from jobops.runtime.engine import get_engine
+from jobops.runtime.enqueuer import enqueuer
+from jobops.runtime.lookup import lookup
+from tenants.policy import set_pusher
+
+
+class EnginePolicyPusher:
+    """Carries policies to the engine of the process that calls: also after a fork."""
+
+    def set_policy(self, policy: Policy, /) -> bool:
+        """Put this policy in force; False if a newer one is. Raises ``redis.RedisError``."""
+        return get_engine().scripts.set_policy(policy)
+
+    def drop_policy(self, slug: str, /) -> object:
+        """Forget the tenant. Raises ``redis.RedisError``."""
+        return get_engine().scripts.drop_policy(slug)
+
+
+def install() -> None:
+    """Give contracts and tenants what they need of the runtime. To be called when Django is ready; may be repeated."""
+    configure(
+        ContractConfig(
+            lanes=tuple(settings.JOBOPS_LANES),
+            lease=timedelta(seconds=settings.JOBOPS_LEASE_SECONDS),
+            heartbeat=timedelta(seconds=settings.JOBOPS_HEARTBEAT_SECONDS),
+            payload_limit=settings.JOBOPS_PAYLOAD_LIMIT,
+        )
+    )
+    set_enqueuer(enqueuer())
+    set_lookup(lookup)
+    set_pusher(EnginePolicyPusher())

@@ -1,0 +1,194 @@
+"""Django's settings, one file for every place. What differs between places is read from the environment (env.py)."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+from jobops import embedded, env, logs
+from jobops.web.rq_queues import ShownQueues
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+# Everything that a checkout writes by itself: the SQLite file, the embedded Redis, what the demo makes.
+VAR_DIR = Path(env.text("JOBOPS_VAR", str(BASE_DIR / "var"))).resolve()
+# With no services of its own configured, a checkout is one machine, and its commands join what runs under var/.
+OWN_SERVICES = env.is_set("DATABASE_URL") or env.is_set("JOBOPS_REDIS_URL")
+
+DEBUG = env.boolean("DEBUG", default=False)
+JOBOPS_DEMO = env.boolean("JOBOPS_DEMO", default=not OWN_SERVICES and (VAR_DIR / "demo" / "services.json").exists())
+# The demo keeps to a folder of its own: its accounts and its jobs exist nowhere else.
+HOME_DIR = VAR_DIR / "demo" if JOBOPS_DEMO else VAR_DIR
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+
+# --- services -------------------------------------------------------------------------------------------------------
+
+_database = env.database("DATABASE_URL", HOME_DIR / "jobops.sqlite3")
+_on_sqlite = _database["ENGINE"].endswith("sqlite3")
+# Only the web server shares connections between threads; a pool does not survive the fork of a worker's slot.
+_pool_size = env.integer("JOBOPS_DATABASE_POOL", default=0, minimum=0, maximum=1000)
+_options: dict[str, Any] = _database.setdefault("OPTIONS", {})
+if _on_sqlite:
+    Path(_database["NAME"]).parent.mkdir(parents=True, exist_ok=True)
+    # Several processes write: wait for the lock at the start of a transaction, where waiting is possible.
+    _options.update(
+        transaction_mode="IMMEDIATE",
+        timeout=20,
+        init_command="PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
+    )
+    _database["TEST"] = {"NAME": f"{_database['NAME']}.test"}
+elif importlib.util.find_spec("psycopg") is None:
+    env.refuse("DATABASE_URL", "names PostgreSQL, but its driver is missing: pip install 'jobops[postgres]'")
+elif _pool_size:
+    _options["pool"] = {"min_size": 1, "max_size": _pool_size, "timeout": 10}
+else:
+    _database["CONN_HEALTH_CHECKS"] = True
+DATABASES = {"default": _database}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+JOBOPS_REDIS_URL = env.redis_url("JOBOPS_REDIS_URL", embedded.url_of(HOME_DIR / "redis"))
+
+# SQLite means one machine, so a key of its own will do; hosts that share a database must share the key.
+SECRET_KEY = env.secret_key(
+    "SECRET_KEY", keep_in=HOME_DIR / "secret_key" if DEBUG or JOBOPS_DEMO or _on_sqlite else None
+)
+
+# --- the engine -----------------------------------------------------------------------------------------------------
+
+JOBOPS_LANES = env.lanes("JOBOPS_LANES", {"interactive": 4.0, "bulk": 1.0})
+# The lanes that a worker serves when `worker --lanes` names none.
+JOBOPS_WORKER_LANES = env.lanes_of("JOBOPS_WORKER_LANES", JOBOPS_LANES)
+JOBOPS_HEARTBEAT_SECONDS = env.number("JOBOPS_HEARTBEAT_SECONDS", default=5, minimum=0.1, maximum=3600)
+JOBOPS_LEASE_SECONDS = env.number("JOBOPS_LEASE_SECONDS", default=30, minimum=0.2, maximum=86_400)
+if JOBOPS_LEASE_SECONDS < 2 * JOBOPS_HEARTBEAT_SECONDS:
+    env.refuse(
+        "JOBOPS_LEASE_SECONDS",
+        f"is {JOBOPS_LEASE_SECONDS:g}, less than two heartbeats: use at least {2 * JOBOPS_HEARTBEAT_SECONDS:g} "
+        f"(twice JOBOPS_HEARTBEAT_SECONDS, {JOBOPS_HEARTBEAT_SECONDS:g})",
+    )
+JOBOPS_PAYLOAD_LIMIT = env.integer("JOBOPS_PAYLOAD_LIMIT", default=262_144, minimum=1_024, maximum=64 * 1024 * 1024)
+JOBOPS_JOB_MODULES = env.modules("JOBOPS_JOB_MODULES")
+JOBOPS_DEFAULT_OWNER = env.text("JOBOPS_DEFAULT_OWNER", "operations")
+
+# RQ's own pages and tools get one bounded list of queues, never one entry a tenant.
+RQ_QUEUES = ShownQueues()
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "rq-pages": {"BACKEND": "jobops.web.rq_pages.ReadOnlyCache"},
+}
+RQ_SHOW_ADMIN_LINK = False
+
+# --- Django ---------------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "jobops",
+    "tenants",
+    "dlq",
+    *(["jobops.demo"] if JOBOPS_DEMO else []),
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "django_tables2",
+    "django_rq",
+    "axes",
+    "csp",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "jobops.web.middleware.SignInRequired",
+    "jobops.web.middleware.IdleClock",
+    "jobops.web.middleware.ViewerZone",
+    "jobops.web.middleware.NeverStored",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+ROOT_URLCONF = "jobops.urls"
+WSGI_APPLICATION = "jobops.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "libraries": {"ops": "jobops.web.tags"},
+        },
+    }
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+LOGGING = logs.configure(
+    env.choice("JOBOPS_LOG_FORMAT", "text", logs.FORMATS),
+    env.choice("JOBOPS_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR")),
+)
+
+# WhiteNoise serves the apps' own static folders as they are: no collectstatic, in no mode.
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_MAX_AGE = 0 if DEBUG else 300
+
+# --- who gets in, and how safely ------------------------------------------------------------------------------------
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "login"
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+# A few wrong passwords for one account from one address close it to that address for a while.
+AXES_FAILURE_LIMIT = env.integer("JOBOPS_LOGIN_ATTEMPTS", default=10, minimum=1, maximum=1000)
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_CALLABLE = "jobops.web.views.session.locked_out"
+AXES_VERBOSE = False
+
+# Signed out after so long without a click; a page that refreshes itself is not a click.
+JOBOPS_SESSION_IDLE_SECONDS = env.integer("JOBOPS_SESSION_IDLE_SECONDS", default=8 * 3600, minimum=60)
+SESSION_COOKIE_AGE = JOBOPS_SESSION_IDLE_SECONDS
+SESSION_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "jobops.web.views.errors.csrf_failure"
+SECURE_REFERRER_POLICY = "same-origin"
+CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+JOBOPS_HTTPS = env.boolean("JOBOPS_HTTPS", default=False)
+if JOBOPS_HTTPS:
+    SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}

@@ -1,0 +1,22 @@
+"""What the steward remembers between runs."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class CellState(models.Model):
+    """The one row that says which Redis data set the database belongs to.
+
+    Redis holds the same random ``epoch``; when the two differ, one of them was flushed or restored.
+    """
+
+    epoch = models.CharField(max_length=64, blank=True)
+    epoch_seen_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = "cell state"
+        verbose_name_plural = "cell state"
+
+    def __str__(self) -> str:
+        return f"epoch {self.epoch or 'not seen yet'}"

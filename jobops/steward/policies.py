@@ -1,0 +1,75 @@
+"""Policies: the database is the truth, and Redis gets back what it lost or missed.
+
+Redis holds a random epoch, and so does the database. When they differ, Redis was flushed or restored, or the database
+was: then everything is pushed again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from jobops.engine.client import Engine
+from jobops.runtime.plug import EnginePolicyPusher
+from jobops.scheduling.duties import Context
+from jobops.steward.models import CellState
+from tenants.models import Tenant
+from tenants.policy import policy_of, push_all, push_slug, push_stale
+
+log = logging.getLogger("jobops.steward")
+
+
+def run(context: Context) -> int:
+    """Look at the epoch and push what changed; answers how many policies were pushed."""
+    return check_epoch(context.engine) + push_stale(EnginePolicyPusher())
+
+
+def check_epoch(engine: Engine) -> int:
+    """Push everything if Redis is not the one that the database knows; answers how many policies were pushed."""
+    epoch = engine.scripts.epoch()
+    state = CellState.objects.filter(pk=1).first()
+    if state is not None and state.epoch == epoch:
+        return 0
+    if state is not None and state.epoch:
+        log.error(
+            "Redis was flushed or restored, or the database was (epoch %s, expected %s): "
+            "lanes and policies are pushed again; jobs that waited in a flushed Redis are gone",
+            epoch, state.epoch,
+        )  # fmt: skip
+    engine.scripts.set_lanes(engine.lanes)
+    pushed = push_all(EnginePolicyPusher())
+    # Last: whoever dies before this begins again.
+    CellState.objects.update_or_create(pk=1, defaults={"epoch": epoch, "epoch_seen_at": timezone.now()})
+    return pushed
+
+
+@dataclass(slots=True)
+class PolicyAudit:
+    """Compares what Redis holds with the database, a slice of the tenants at each run, and repairs what differs.
+
+    For losses that leave the epoch alone: a restored backup of the same data set, a deleted key.
+    """
+
+    batch: int = 200
+    every_s: float = 60.0
+    """Seconds between two rounds over all tenants."""
+    _after: str = ""
+    _next_round: float = 0.0
+
+    def run(self, context: Context) -> int:
+        """Compare one slice; answers how many tenants it looked at, 0 between two rounds."""
+        if not self._after:
+            if time.monotonic() < self._next_round:
+                return 0
+            context.engine.scripts.set_lanes(context.engine.lanes)
+        slice_ = list(Tenant.objects.filter(slug__gt=self._after).order_by("slug")[: self.batch])
+        for tenant in slice_:
+            if context.engine.scripts.policy(tenant.slug) != policy_of(tenant) and push_slug(tenant.slug):
+                log.warning("the policy of tenant %s was missing or different in Redis; pushed again", tenant.slug)
+        self._after = slice_[-1].slug if len(slice_) == self.batch else ""
+        if not self._after:
+            self._next_round = time.monotonic() + self.every_s
+        return len(slice_) if self._after else 0

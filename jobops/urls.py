@@ -1,0 +1,13 @@
+"""Where each URL goes."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from jobops.web.rq_pages import rq_urls
+
+urlpatterns = [
+    path("", include("jobops.web.urls")),
+    path("rq/", include(rq_urls())),
+    path("admin/", admin.site.urls),
+]
+handler404 = "jobops.web.views.errors.not_found"

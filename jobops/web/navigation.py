@@ -1,0 +1,69 @@
+"""Which pages a person can go to. Only pages that exist, and only those that answer this person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tenants.access import AnyUser, can, sees_all, staff_roles, tenants_visible_to
+from tenants.models import Membership
+from tenants.roles import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One link of the top bar; ``current``: the person is on that page or below it."""
+
+    label: str
+    url: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Navigation:
+    """The top bar: where to go, who is signed in as what, and the one tenant they work for, if it is one."""
+
+    entries: Sequence[Entry]
+    name: str
+    initial: str
+    roles: str
+    only: str = ""
+
+
+def navigation_of(user: User, path: str) -> Navigation:
+    """The top bar for this person on this page."""
+    name = user.get_full_name() or user.get_username()
+    own = [] if sees_all(user) else list(tenants_visible_to(user).values_list("slug", flat=True)[:2])
+    pages = _staff_pages(user) if sees_all(user) else _own_pages(own)
+    home = reverse("overview")
+    entries = [Entry(label, url, path == url or (url != home and path.startswith(url))) for label, url in pages]
+    return Navigation(entries, name, name[:1].upper(), _roles(user), own[0] if len(own) == 1 else "")
+
+
+def _staff_pages(user: AnyUser) -> list[tuple[str, str]]:
+    pages = [("Overview", reverse("overview")), ("Tenants", reverse("tenants"))]
+    if can(user, Action.SEE_FLEET):
+        pages.append(("Workers", reverse("workers")))
+    if can(user, Action.SEE_RQ):
+        pages.append(("RQ", reverse("django_rq:home")))
+    return pages
+
+
+def _own_pages(own: Sequence[str]) -> list[tuple[str, str]]:
+    pages = [("Overview", reverse("overview"))]
+    if len(own) == 1:
+        pages.append(("Our jobs", reverse("tenant", args=[own[0]])))
+    elif own:
+        pages.append(("Our tenants", reverse("tenants")))
+    return pages
+
+
+def _roles(user: User) -> str:
+    staff = sorted(staff_roles(user))
+    if staff:
+        return ", ".join(staff)
+    rows = Membership.objects.filter(user_id=user.pk).values_list("role", flat=True).distinct()
+    return ", ".join(sorted(f"tenant {role}" for role in rows)) or "no role yet"

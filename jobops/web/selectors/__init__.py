@@ -1,0 +1,1 @@
+"""What the pages show, read in a number of queries that does not grow with the rows."""

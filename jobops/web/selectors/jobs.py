@@ -1,0 +1,145 @@
+"""A job as its page shows it, with what this person may not see masked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404
+from django.utils import timezone
+
+from dlq.models import DeadLetter
+from dlq.text import capped, visible
+from jobops.contracts import registry
+from jobops.contracts.job_type import JobType
+from jobops.engine.errors import InvalidJob
+from jobops.engine.payload import decode, decode_result
+from jobops.engine.records import Attempt, JobView
+from jobops.runtime import lookup
+from jobops.web import charts, masking
+from jobops.web.formats import run_time
+from jobops.web.selectors.dead import letter_of_job
+from jobops.web.values import LONGEST_VALUE, value_text
+from tenants.access import AnyUser, masked, sees_all, tenants_visible_to
+from tenants.models import Tenant
+
+LONGEST_ID = 200
+LONGEST_TEXT = 64 * 1024
+NOT_THERE = "No such job."
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLine:
+    """One start: how long it ran or runs (seconds), after which wait, and a bar up to the time-out."""
+
+    attempt: Attempt
+    ran_s: float | None
+    waited_s: float | None
+    bar: charts.Bar | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """All that the page shows. ``arguments`` None: they cannot be read. ``error`` and ``traceback`` are masked."""
+
+    job: JobView
+    tenant: Tenant | None
+    staff: bool
+    is_masked: bool
+    job_type: JobType | None
+    arguments: Sequence[masking.Argument] | None
+    error: str
+    traceback: str
+    result: str
+    attempts: Sequence[AttemptLine]
+    letter: DeadLetter | None
+    read_at: datetime
+
+
+def job_page(user: AnyUser, job_id: str) -> JobPage:
+    """The job, if this person may see it. Raises ``Http404``, the same for a foreign one and for none at all,
+    and ``redis.RedisError``."""
+    job = lookup(job_id) if len(job_id) <= LONGEST_ID else None
+    if job is None:
+        raise Http404(NOT_THERE)
+    tenant = tenants_visible_to(user).filter(slug=job.tenant).first() if job.tenant.isprintable() else None
+    letter = letter_of_job(user, job_id)
+    # A slug may have been given anew: what died under its former owner is the staff's only.
+    if not sees_all(user) and (tenant is None or (job.state == "dead" and not job.data and letter is None)):
+        raise Http404(NOT_THERE)
+    return _page(user, job, tenant, letter)
+
+
+def _page(user: AnyUser, job: JobView, tenant: Tenant | None, letter: DeadLetter | None) -> JobPage:
+    job_type = registry.resolve(job.job_type)
+    hide = masked(user, tenant)
+    args, kwargs, readable = _payload(job, letter)
+    secrets = masking.secrets_of(job_type, args, kwargs) if hide else []
+    staff, now = sees_all(user), timezone.now()
+    return JobPage(
+        job=job,
+        tenant=tenant,
+        staff=staff,
+        is_masked=hide,
+        job_type=job_type,
+        arguments=masking.shown_arguments(job_type, args, kwargs, mask=hide) if readable else None,
+        error=masking.masked_text(capped(job.error, LONGEST_VALUE), secrets),
+        traceback=masking.masked_text(capped(job.traceback, LONGEST_TEXT), secrets) if staff else "",
+        result=_result(job, hide, secrets),
+        attempts=_attempts(job, job_type, secrets, now),
+        letter=letter,
+        read_at=now,
+    )
+
+
+def _payload(job: JobView, letter: DeadLetter | None) -> tuple[Sequence[Any], dict[str, Any], bool]:
+    """Positional and keyword arguments, and whether they could be read."""
+    try:
+        if job.data:
+            _, args, kwargs = decode(job.data)
+            return args, kwargs, True
+        if letter is not None and letter.payload:
+            stored = json.loads(letter.payload)
+            return list(stored["args"]), dict(stored["kwargs"]), True
+    except (InvalidJob, ValueError, KeyError, TypeError):
+        pass
+    return (), {}, False
+
+
+def _result(job: JobView, hide: bool, secrets: Sequence[str]) -> str:
+    if job.state != "succeeded" or not job.result:
+        return ""
+    try:
+        value = decode_result(job.result)
+    except (InvalidJob, ValueError):
+        return visible(job.result[:LONGEST_VALUE])
+    return masking.masked_text(value_text(masking.masked_value(value) if hide else value), secrets)
+
+
+def _attempts(job: JobView, job_type: JobType | None, secrets: Sequence[str], now: datetime) -> list[AttemptLine]:
+    known = [replace(one, error=masking.masked_text(one.error, secrets)) for one in job.history]
+    if job.state == "started" and (not known or known[-1].number < job.attempts):
+        known.append(Attempt(job.attempts, job.worker, job.started_at, None, "", "", ""))
+    longest = (
+        job_type.timeout.total_seconds() if job_type else max((_ran(one, now) or 0.0 for one in known), default=0.0)
+    )
+    lines: list[AttemptLine] = []
+    ended: datetime | None = None
+    for one in known:
+        ran = _ran(one, now)
+        waited = (one.started_at - ended).total_seconds() if one.started_at and ended else None
+        bar = charts.bar(ran, longest, run_time(ran), width=96) if ran is not None and longest else None
+        lines.append(AttemptLine(one, ran, waited, bar))
+        ended = one.ended_at
+    return lines
+
+
+def _ran(attempt: Attempt, now: datetime) -> float | None:
+    """Seconds; of one that still runs, until now."""
+    end = attempt.ended_at or (now if not attempt.outcome else None)
+    if attempt.started_at is None or end is None:
+        return None
+    return max(0.0, (end - attempt.started_at).total_seconds())

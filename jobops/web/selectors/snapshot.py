@@ -1,0 +1,97 @@
+"""Every tenant's row, read once for all who look: a second of age costs nobody anything, a read per viewer might.
+
+What is kept here is never shown as it is: ``overview`` takes out of it what the person may see.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+
+from django.conf import settings
+
+from dlq.models import UNDRAINED, DeadLetter
+from jobops.engine.worker_views import SupervisorView, read_supervisors
+from jobops.metrics.fleet import Fleet, read_fleet
+from jobops.metrics.rows import WINDOW_MINUTES, TenantFacts, TenantRow, tenant_rows
+from jobops.runtime import get_engine
+from jobops.web.selectors.dead import DeadSummary, dead_summary
+from tenants.models import Tenant
+
+KEEP_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All tenants by slug, the workers, and what was read to make the rows."""
+
+    fleet: Fleet
+    rows: Mapping[str, TenantRow]
+    dead: DeadSummary
+    lanes: tuple[str, ...]
+    supervisors: tuple[SupervisorView, ...]
+
+    @property
+    def window_s(self) -> float:
+        """How long the counters of the rows ran, in seconds."""
+        return self.fleet.history.window_s(WINDOW_MINUTES)
+
+
+_kept: tuple[float, Snapshot] | None = None
+_lock = Lock()
+
+
+def snapshot() -> Snapshot:
+    """The rows of all tenants, at most a second old. Raises ``redis.RedisError`` when Redis is away."""
+    global _kept
+    with _lock:
+        if _kept is None or time.monotonic() - _kept[0] >= KEEP_S:
+            _kept = (time.monotonic(), _read())
+        return _kept[1]
+
+
+def forget() -> None:
+    """Read anew at the next call: somebody has just changed a tenant and wants to see it."""
+    global _kept
+    _kept = None
+
+
+def urgent_lane() -> str:
+    """The lane whose jobs are late soonest: the settings name it first."""
+    return next(iter(settings.JOBOPS_LANES))
+
+
+def _read() -> Snapshot:
+    engine = get_engine()
+    fleet = read_fleet(engine)
+    dead = dead_summary(DeadLetter.objects.filter(state__in=UNDRAINED))
+    fields = ("slug", "name", "weight", "cap", "paused", "intake_closed")
+    tenants = list(Tenant.objects.order_by("slug").only(*fields))
+    facts = [facts_of(tenant, dead) for tenant in tenants]
+    lanes = tuple(engine.lanes)
+    rows = tenant_rows(
+        facts,
+        fleet.queues,
+        fleet.history.window(WINDOW_MINUTES),
+        lanes,
+        window_s=fleet.history.window_s(WINDOW_MINUTES),
+        urgent_lane=urgent_lane(),
+    )
+    return Snapshot(fleet, {row.slug: row for row in rows}, dead, lanes, tuple(read_supervisors(engine)))
+
+
+def facts_of(tenant: Tenant, dead: DeadSummary) -> TenantFacts:
+    """What a row needs to know of a tenant beside the engine's numbers."""
+    counts = dead.of(tenant.pk)
+    return TenantFacts(
+        slug=tenant.slug,
+        name=tenant.name,
+        weight=tenant.weight,
+        cap=tenant.cap,
+        paused=tenant.paused,
+        intake_closed=tenant.intake_closed,
+        dead_open=counts.open,
+        dead_overdue=counts.overdue,
+    )

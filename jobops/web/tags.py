@@ -1,0 +1,163 @@
+"""Template tags and filters of the pages: ``{% load ops %}``.
+
+HTML is built by ``format_html`` or by a template, never by hand, so that whatever a job says stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dlq.models import DeadLetter
+from dlq.text import one_line
+from jobops.web import formats, job_words, masking
+from jobops.web.charts import Bar, Spark
+from jobops.web.navigation import Navigation, navigation_of
+from jobops.web.values import value_text
+from jobops.web.words import Look
+
+register = template.Library()
+
+LONGEST_LINE = 500
+JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+register.filter("number", formats.number)
+register.filter("decimal", formats.decimal)
+register.filter("percent", formats.percent)
+register.filter("plain", formats.plain)
+register.filter("duration", formats.duration)
+register.filter("run_time", formats.run_time)
+register.filter("full_time", formats.full_time)
+
+
+@register.filter
+def plural(count: int, word: str) -> str:
+    """``{{ 3|plural:"job" }}`` → ``3 jobs``; another plural stands after a comma: ``"entry,entries"``."""
+    one, _, many = word.partition(",")
+    return formats.plural(count, one, many)
+
+
+@register.simple_tag
+def icon(name: str, size: str = "") -> SafeString:
+    """An icon of the sprite, hidden from screen readers: the word beside it speaks. ``size``: ``s`` for small."""
+    classes = "i i-s" if size == "s" else "i"
+    return format_html(
+        '<svg class="{}" aria-hidden="true"><use href="{}#i-{}"/></svg>', classes, static("icons.svg"), name
+    )
+
+
+@register.simple_tag
+def when(at: datetime | None, style: str = "clock") -> SafeString | str:
+    """An instant as ``<time>``, its full form in the title. ``style``: clock, seconds, ago, ago_only or due."""
+    if at is None:
+        return formats.NOTHING
+    text = {"clock": formats.clock, "seconds": formats.clock_seconds, "ago": formats.ago, "due": formats.due}[style](at)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', at.isoformat(timespec="seconds"), formats.full_time(at), text
+    )
+
+
+@register.simple_tag
+def count(value: float | None, hot: bool = False) -> SafeString:
+    """A number in a cell: grey when it is 0 or not applicable, its exact value in the title when it is large."""
+    text = formats.number(value)
+    if not value:
+        return format_html('<span class="n0">{}</span>', text)
+    return format_html('<span class="{}">{}</span>', "hot" if hot else "", text) if hot else format_html("{}", text)
+
+
+@register.inclusion_tag("parts/spark.html")
+def sparkline(chart: Spark | None) -> dict[str, Any]:
+    """Draw a ``charts.Spark``; nothing for None."""
+    return {"chart": chart}
+
+
+@register.inclusion_tag("parts/bar.html")
+def meter(chart: Bar | None) -> dict[str, Any]:
+    """Draw a ``charts.Bar``; nothing for None."""
+    return {"chart": chart}
+
+
+@register.simple_tag
+def zone() -> str:
+    """The name of the zone in which times on this page are written: ``Europe/Berlin``, ``UTC``."""
+    return timezone.get_current_timezone_name()
+
+
+@register.filter
+def clock_zone(at: datetime | None) -> str:
+    """``03:14 CET``: when a page was read, for its live line."""
+    if at is None:
+        return formats.NOTHING
+    here = timezone.localtime(at)
+    return f"{here:%H:%M} {formats.zone_name(here)}"
+
+
+@register.simple_tag(takes_context=True)
+def theme(context: template.Context) -> str:
+    """``light`` or ``dark`` if the person has chosen one, else the empty string: the system decides."""
+    request = context.get("request")
+    chosen = request.COOKIES.get("theme", "") if request is not None else ""
+    return chosen if chosen in ("light", "dark") else ""
+
+
+@register.simple_tag(takes_context=True)
+def navigation(context: template.Context) -> Navigation | None:
+    """The top bar for whoever is signed in; None for nobody."""
+    request = context.get("request")
+    user = getattr(request, "user", None)
+    return navigation_of(user, request.path_info) if request and user and user.is_authenticated else None
+
+
+@register.filter
+def age(at: datetime | None) -> str:
+    """How long ago, without the word: ``12 s``."""
+    return formats.duration(None if at is None else (timezone.now() - at).total_seconds())
+
+
+@register.filter
+def shown(text: object) -> str:
+    """Any text on one line, with what cannot be seen spelled out, and cut where nobody reads on."""
+    return one_line(str(text or ""), LONGEST_LINE)
+
+
+@register.filter
+def what_failed(letter: DeadLetter) -> str:
+    """A dead letter's error as a sentence, for the tenant's people: without what they may not see."""
+    error = masking.masked_text(letter.error, masking.secrets_in(letter.job_type, letter.payload))
+    text = one_line(error, LONGEST_LINE).strip() or letter.get_reason_display()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
+@register.filter
+def as_json(value: object) -> str:
+    """An argument's value as JSON."""
+    return value_text(value)
+
+
+@register.filter
+def is_job_id(text: object) -> bool:
+    """Whether a job's page can have this address."""
+    return bool(JOB_ID.fullmatch(str(text or "")))
+
+
+register.filter("plain_name", job_words.plain_name)
+
+
+@register.filter
+def reason_word(reason: str) -> str:
+    """Why a job gave up, in words."""
+    return job_words.REASONS.get(reason, reason)
+
+
+@register.simple_tag
+def outcome(name: str) -> Look:
+    """How an attempt's end looks."""
+    return job_words.outcome_of(name)

@@ -1,0 +1,1 @@
+"""Tenants: the customers of the product, who works for them, and what each person may do."""

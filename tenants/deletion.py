@@ -1,0 +1,79 @@
+"""Deleting a tenant: only when nothing of it is left, unless it is forced."""
+
+import logging
+from typing import NoReturn
+
+from django.db import transaction
+from redis.exceptions import RedisError
+
+from jobops.engine.client import Engine
+from tenants.errors import EngineAway, TenantBusy, TenantGone
+from tenants.leftovers import cancel_jobs, leftovers
+from tenants.models import Tenant
+from tenants.policy import get_pusher
+from tenants.services import Actor, actor_name, tenant_pause, tenant_set
+
+log = logging.getLogger(__name__)
+
+
+def tenant_delete(*, tenant: Tenant, by: Actor, engine: Engine, force: bool = False) -> None:
+    """Delete the tenant and its memberships, here and in the engine. Dead letters keep its slug.
+
+    Raises ``TenantBusy`` while anything of it is left, ``EngineAway`` without Redis, ``TenantGone``; then the intake
+    is as it was. ``force`` cancels what waits, lets finish what runs, and asks nobody about dead letters.
+    """
+    tenant = Tenant.objects.filter(pk=tenant.pk).first() or _gone(tenant.slug)
+    was_closed = tenant.intake_closed
+    try:
+        if force:
+            _clear_away(tenant, by, engine)
+        else:
+            _refuse_if_busy(tenant, by, engine)
+        _delete(tenant)
+    except RedisError as error:
+        _reopen(tenant, by, was_closed)
+        raise EngineAway(f"Redis could not be reached ({type(error).__name__}); the tenant was not deleted") from error
+    except (TenantBusy, EngineAway):
+        _reopen(tenant, by, was_closed)
+        raise
+    log.info("%s deleted tenant %s%s", actor_name(by), tenant.slug, " by force" if force else "")
+
+
+def _refuse_if_busy(tenant: Tenant, by: Actor, engine: Engine) -> None:
+    # A busy tenant is told so without its intake having been touched.
+    if left := leftovers(tenant, engine):
+        raise TenantBusy(tenant.slug, left)
+    # Then closed and looked at once more: a job that came in after the first look would be orphaned.
+    change = tenant_set(tenant=tenant, by=by, intake_closed=True)
+    if not change.in_force:
+        raise EngineAway(f"{change.problem}; the tenant was not deleted")
+    if left := leftovers(tenant, engine):
+        raise TenantBusy(tenant.slug, left)
+
+
+def _clear_away(tenant: Tenant, by: Actor, engine: Engine) -> None:
+    change = tenant_pause(tenant=tenant, by=by, reason="is being deleted", close_intake=True)
+    if not change.in_force:
+        raise EngineAway(f"{change.problem}; the tenant was paused, not deleted")
+    cancelled = cancel_jobs(tenant, engine)
+    log.warning("%d jobs of tenant %s were cancelled for its deletion", cancelled, tenant.slug)
+
+
+def _delete(tenant: Tenant) -> None:
+    slug, pk = tenant.slug, tenant.pk
+    with transaction.atomic():
+        if Tenant.objects.select_for_update().filter(pk=pk).first() is None:
+            _gone(slug)
+        Tenant.objects.filter(pk=pk).delete()
+        # Dropped before the commit: without Redis the row stays, and no policy is left behind that nobody would
+        # ever clear away. If the commit fails, the row is there and its policy is pushed again.
+        get_pusher().drop_policy(slug)
+
+
+def _gone(slug: str) -> NoReturn:
+    raise TenantGone(slug)
+
+
+def _reopen(tenant: Tenant, by: Actor, was_closed: bool) -> None:
+    if not was_closed and Tenant.objects.filter(pk=tenant.pk, intake_closed=True).exists():
+        tenant_set(tenant=tenant, by=by, intake_closed=False)

@@ -1,0 +1,46 @@
+"""What can go wrong with a tenant: one named error for each refusal, all with one clear line of text."""
+
+
+class TenantError(Exception):
+    """Base of every refusal in this app; ``str()`` of it is fit for a person."""
+
+
+class InvalidTenant(TenantError):
+    """A value that no tenant may have; ``field`` is its name."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(f"{field}: {message}")
+
+
+class TenantExists(TenantError):
+    """Another tenant has this slug already."""
+
+    def __init__(self, slug: str) -> None:
+        self.slug = slug
+        super().__init__(f"slug: a tenant {slug!r} exists already; choose another slug, or change that one with 'set'")
+
+
+class TenantBusy(TenantError):
+    """A tenant that still has work cannot be deleted; ``obstacles`` says how much of what."""
+
+    def __init__(self, slug: str, obstacles: dict[str, int]) -> None:
+        self.slug = slug
+        self.obstacles = obstacles
+        what = ", ".join(f"{count} {name}" for name, count in obstacles.items())
+        super().__init__(
+            f"tenant {slug!r} still has {what}; wait until its jobs have ended. Dead letters cannot be drained in this "
+            "version: while there are any, the tenant is deleted by force only"
+        )
+
+
+class TenantGone(TenantError):
+    """Somebody else deleted the tenant in the meantime."""
+
+    def __init__(self, slug: str) -> None:
+        self.slug = slug
+        super().__init__(f"tenant {slug!r} was deleted in the meantime; nothing was changed")
+
+
+class EngineAway(TenantError):
+    """Redis could not be reached for something that must not be done without it."""

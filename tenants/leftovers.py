@@ -1,0 +1,72 @@
+"""What of a tenant is still alive, wherever it may be."""
+
+from collections.abc import Callable, Iterator
+
+from jobops.context.models import OutboxEntry
+from jobops.engine import keys as rq
+from jobops.engine.client import Engine
+from jobops.engine.queues import read_queues
+from tenants.models import Tenant
+
+CHUNK = 500
+
+Counter = Callable[[Tenant], int]
+_counters: dict[str, Counter] = {}
+
+
+def register_leftover(name: str, counter: Counter) -> None:
+    """Have ``counter(tenant)`` asked too: above 0 it stands in the way of a deletion as "<count> <name>".
+
+    For the layers above, whose tables this one cannot know.
+    """
+    _counters[name] = counter
+
+
+def leftovers(tenant: Tenant, engine: Engine) -> dict[str, int]:
+    """What is left, by name; empty: nothing. Walks all delayed jobs, so not for pages. Raises ``redis.RedisError``."""
+    queues = read_queues(engine, [tenant.slug])
+    alive = (OutboxEntry.State.WAITING, OutboxEntry.State.PARKED)
+    found = {
+        "waiting jobs": sum(queue.depth for queue in queues),
+        "running jobs": sum(queue.running for queue in queues),
+        "delayed jobs": sum(1 for _ in delayed_ids(engine, tenant.slug)),
+        "jobs in the outbox": OutboxEntry.objects.filter(tenant=tenant.slug, state__in=alive).count(),
+    }
+    found |= {name: counter(tenant) for name, counter in _counters.items()}
+    return {name: count for name, count in found.items() if count}
+
+
+def cancel_jobs(tenant: Tenant, engine: Engine) -> int:
+    """Cancel its waiting and delayed jobs; answers how many. The intake must be closed and nothing may start.
+
+    Raises ``redis.RedisError``; what was cancelled before stays so.
+    """
+    ids = list(delayed_ids(engine, tenant.slug))
+    for lane in engine.lanes:
+        queue = rq.rq_queue(f"{tenant.slug}.{lane}")
+        ids += [_text(raw) for raw in engine.redis.lrange(queue, 0, -1)]
+    return sum(engine.scripts.cancel(job_id, tenant.slug) == "cancelled" for job_id in ids)
+
+
+def delayed_ids(engine: Engine, slug: str) -> Iterator[str]:
+    """The ids of its jobs that wait for a time; of all tenants' delayed jobs, one at a time would not do."""
+    chunk: list[bytes] = []
+    for member, _due in engine.redis.zscan_iter(rq.RQ_SCHEDULED, count=CHUNK):
+        chunk.append(member)
+        if len(chunk) >= CHUNK:
+            yield from _of_tenant(engine, slug, chunk)
+            chunk = []
+    yield from _of_tenant(engine, slug, chunk)
+
+
+def _of_tenant(engine: Engine, slug: str, members: list[bytes]) -> list[str]:
+    ids = [_text(member) for member in members]
+    with engine.redis.pipeline(transaction=False) as pipe:
+        for job_id in ids:
+            pipe.hget(rq.rq_job(job_id), "jo_tenant")
+        owners = pipe.execute()
+    return [job_id for job_id, owner in zip(ids, owners, strict=True) if owner == slug.encode()]
+
+
+def _text(raw: bytes | str) -> str:
+    return raw if isinstance(raw, str) else raw.decode(errors="backslashreplace")

@@ -1,0 +1,115 @@
+"""What can be done to a tenant. Pages, commands and the API call these and nothing else.
+
+Each change is committed first and pushed to the engine right after; the answer says whether it is in force.
+Callers ask ``access.can`` before; services do not know who may do what.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import Any, TypeAlias, Unpack
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from tenants.errors import InvalidTenant, TenantExists, TenantGone
+from tenants.fields import REASON_LENGTH, TenantFields, clean_fields, clean_slug, clean_text
+from tenants.models import Tenant
+from tenants.policy import PolicyPush, new_version, next_version
+
+log = logging.getLogger(__name__)
+
+# Who does it: a signed-in person, or the name of what acts by itself ("command:root", "scheduler").
+Actor: TypeAlias = AbstractBaseUser | AnonymousUser | str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a service did. ``in_force``: the engine obeys it already; else ``problem`` says why not yet.
+
+    Once a pause is in force, no job of the tenant starts any more.
+    """
+
+    tenant: Tenant
+    in_force: bool
+    problem: str = ""
+
+
+def tenant_create(*, slug: str, by: Actor, **fields: Unpack[TenantFields]) -> Change:
+    """Take on a tenant; what is not given has the model's default (weight 1, cap 10, no depth limit).
+
+    Raises ``InvalidTenant`` or ``TenantExists``.
+    """
+    slug = clean_slug(slug)
+    cleaned = clean_fields(fields)
+    cleaned["name"] = cleaned.get("name") or slug
+    if Tenant.objects.filter(slug=slug).exists():
+        raise TenantExists(slug)
+    try:
+        with transaction.atomic():
+            tenant = Tenant.objects.create(slug=slug, policy_version=new_version(), **cleaned)
+            push = _push_on_commit(tenant)
+    except IntegrityError as error:  # somebody else was faster
+        raise TenantExists(slug) from error
+    return _done("created", tenant, push, by)
+
+
+def tenant_set(*, tenant: Tenant, by: Actor, **fields: Unpack[TenantFields]) -> Change:
+    """Change what is given and nothing else. Raises ``InvalidTenant`` or ``TenantGone``."""
+    cleaned = clean_fields(fields)
+    if cleaned.get("name") == "":
+        cleaned["name"] = tenant.slug
+    return _change(f"set {', '.join(cleaned) or 'nothing'} of", tenant, by, cleaned)
+
+
+def tenant_pause(*, tenant: Tenant, by: Actor, reason: str, close_intake: bool = False) -> Change:
+    """No job of this tenant starts any more; what runs finishes, what comes in waits.
+
+    ``close_intake`` refuses new jobs too. Pausing a paused tenant changes who and why, not since when.
+    Raises ``InvalidTenant`` without a reason, or ``TenantGone``.
+    """
+    reason = clean_text("reason", reason, REASON_LENGTH)
+    if not reason:
+        raise InvalidTenant("reason", "say why, for those who find the tenant paused")
+    fields: dict[str, Any] = {"paused": True, "paused_by": actor_name(by), "pause_reason": reason}
+    if close_intake:
+        fields["intake_closed"] = True
+    return _change("paused", tenant, by, fields)
+
+
+def tenant_resume(*, tenant: Tenant, by: Actor, open_intake: bool = False) -> Change:
+    """Its jobs start again; ``open_intake`` takes new ones again too. Raises ``TenantGone``."""
+    fields: dict[str, Any] = {"paused": False, "paused_by": "", "paused_at": None, "pause_reason": ""}
+    if open_intake:
+        fields["intake_closed"] = False
+    return _change("resumed", tenant, by, fields)
+
+
+def actor_name(by: Actor) -> str:
+    """How the one who acts is called in records."""
+    return (by if isinstance(by, str) else by.get_username())[:150]
+
+
+def _change(what: str, tenant: Tenant, by: Actor, fields: dict[str, Any]) -> Change:
+    with transaction.atomic():
+        # Locked, and read afresh: the caller's copy may be as old as a form that stood open over lunch.
+        now = Tenant.objects.select_for_update().filter(pk=tenant.pk).first()
+        if now is None:
+            raise TenantGone(tenant.slug)
+        if fields.get("paused") and not now.paused:
+            fields = {**fields, "paused_at": timezone.now()}
+        Tenant.objects.filter(pk=tenant.pk).update(**fields, policy_version=next_version(), updated_at=timezone.now())
+        push = _push_on_commit(now)
+    return _done(what, tenant, push, by)
+
+
+def _push_on_commit(tenant: Tenant) -> PolicyPush:
+    push = PolicyPush(tenant.pk)
+    transaction.on_commit(push)
+    return push
+
+
+def _done(what: str, tenant: Tenant, push: PolicyPush, by: Actor) -> Change:
+    tenant.refresh_from_db()
+    log.info("%s %s tenant %s", actor_name(by), what, tenant.slug)
+    return Change(tenant, push.in_force, push.problem)

@@ -1,0 +1,144 @@
+"""How the pages look and can be used: accessibility, no sideways scrolling, both themes, no wide reach."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page
+
+from jobops.engine.records import Outcome
+from tenants.roles import Role
+from tests.browser.conftest import SignIn
+from tests.web.world import World
+
+AXE = next(Path(axe_playwright_python.__file__).parent.rglob("axe.min.js")).read_text()
+WIDTHS = (320, 390, 768, 960, 1239, 1240, 1440, 1920)
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+def busy_world(world: World) -> dict[str, str]:
+    """Every condition, long names, failures: what stretches a page. Answers the pages by name."""
+    acme = world.tenant("acme-retail", cap=1, weight=3)
+    long = world.tenant("a" * 50, cap=None, paused=True, paused_by="olga", pause_reason="their database is being moved")
+    for _ in range(120):
+        world.enqueue("acme-retail", "shop.jobs.export_orders_of_the_last_quarter")
+    world.enqueue(long.slug, "x" * 200)
+    failed = world.claim()
+    error = "https://hooks.example/" + "very-long-path/" * 20
+    world.settle(failed, Outcome.failed("poison", "shop.errors.WebhookRefused", error, f"Traceback\n  {error}"))
+    running = world.claim()
+    world.worker(slots=4, busy=running.id, name="web-1.example.internal-4711-a3f")
+    for minutes in (-33, 40):
+        due = timezone.now() + timedelta(minutes=minutes)
+        world.letter(acme, due_at=due, error=error, job_type="shop.jobs." + "y" * 100)
+    return {
+        "overview": "/",
+        "nothing found": "/?find=nobody",
+        "tenants": "/tenants/",
+        "tenant": "/tenants/acme-retail/",
+        "paused tenant": f"/tenants/{long.slug}/",
+        "failed job": f"/jobs/{failed.id}/",
+        "running job": f"/jobs/{running.id}/",
+        "workers": "/workers/",
+        "not found": "/nothing-here/",
+    }
+
+
+def problems(page: Page) -> list[str]:
+    page.evaluate(AXE)
+    found = page.evaluate("rules => axe.run(document, rules)", RULES)
+    return [
+        f"{each['id']} ({each['impact']}): {each['help']}: {[node['target'] for node in each['nodes']][:3]}"
+        for each in found["violations"]
+    ]
+
+
+def unreadably_small(page: Page) -> list[str]:
+    return page.evaluate(  # type: ignore[no-any-return]
+        """[...document.querySelectorAll('main *')].filter(e => e.childNodes.length && e.offsetParent
+           && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())
+           && parseFloat(getComputedStyle(e).fontSize) < 11).map(e => e.outerHTML.slice(0, 80))"""
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page_of_staff(sign_in: SignIn, world: World, live_server: object, theme: str) -> None:
+    """WCAG 2.2 AA and best practice, narrow and wide."""
+    page = sign_in(Role.OPERATOR)
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    found = {}
+    for name, url in busy_world(world).items():
+        for width in (390, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(f"{live_server}{url}")
+            found[name, width] = problems(page) + unreadably_small(page)
+    assert {key: value for key, value in found.items() if value} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page_of_a_tenants_people(
+    sign_in: SignIn, world: World, live_server: object, theme: str
+) -> None:
+    pages = busy_world(world)
+    page = sign_in(Role.TENANT_ADMIN, world.tenant("mine", may_pause=True))
+    world.enqueue("mine")
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    found = {}
+    for url in ("/", "/tenants/mine/", "/tenants/", pages["tenant"]):
+        page.goto(f"{live_server}{url}")
+        found[url] = problems(page) + unreadably_small(page)
+    page.locator("summary.who").click()
+    found["open menu"] = problems(page)
+    page.context.clear_cookies()
+    page.goto(f"{live_server}/login/?next=/workers/&ended=1")
+    found["sign-in"] = problems(page)
+    assert {key: value for key, value in found.items() if value} == {}
+
+
+def test_no_page_scrolls_sideways_from_320_to_1920(sign_in: SignIn, world: World, live_server: object) -> None:
+    page = sign_in(Role.OPERATOR)
+    wide = []
+    for name, url in busy_world(world).items():
+        page.goto(f"{live_server}{url}")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            if over:
+                wide.append((name, width, over))
+    assert wide == [], wide
+
+
+def test_the_menu_reaches_every_page_on_a_narrow_screen(sign_in: SignIn, world: World, live_server: object) -> None:
+    page = sign_in(Role.OPERATOR)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.locator("summary.who").click()
+    page.locator(".menu-l").get_by_role("link", name="Workers").click()
+    page.wait_for_url(f"{live_server}/workers/")
+
+
+def test_a_page_is_used_by_keyboard_alone(sign_in: SignIn, world: World) -> None:
+    """The skip link comes first, and what has the focus can be seen."""
+    world.tenant("acme")
+    page = sign_in(Role.OPERATOR)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    focused = page.evaluate(
+        "[document.activeElement.id, getComputedStyle(document.activeElement.closest('.find')).outlineStyle]"
+    )
+    assert focused == ["find", "solid"]
+
+
+def test_pages_load_nothing_from_elsewhere(sign_in: SignIn, world: World, live_server: object) -> None:
+    page = sign_in(Role.OPERATOR)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for url in busy_world(world).values():
+        page.goto(f"{live_server}{url}")
+    assert asked
+    assert [url for url in asked if not url.startswith((str(live_server), "data:"))] == []

@@ -1,0 +1,36 @@
+"""What is secret is found in whatever form a text repeats it. (How it is shown: the tests of pages and commands.)"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from jobops import job
+from jobops.contracts.masking import DOTS, masked_text, secrets_of, shown_arguments
+from tests.contracts.samples import GOOD
+
+
+@pytest.mark.parametrize(
+    "value", ['it\'s\n"quoted"', "naïve ünïcödé", 4242, Decimal("12.3400"), date(1999, 12, 31)], ids=repr
+)
+def test_a_value_is_hidden_as_it_was_printed_as_repr_and_as_json(value: Any) -> None:
+    secrets = secrets_of(None, [value], {})
+    for text in (f"got {value}!", f"got {[value]}!" if isinstance(value, str) else "", json.dumps(value, default=str)):
+        hidden = masked_text(text, secrets)
+        assert hidden.replace(DOTS, "").strip("got[]\"!' ") == ""
+
+
+def test_arguments_are_masked_by_contract_by_name_and_by_form() -> None:
+    @job(**GOOD, redact=["note"])
+    def charge(amount: int, /, note: str, *urls: str, **more: Any) -> None: ...
+
+    shown = shown_arguments(charge.job_type, (5, "n", "https://a:b@c/d"), {"token": "t", "colour": "red"})
+    assert [(each.name, each.value, each.masked) for each in shown] == [
+        ("amount", 5, False), ("note", DOTS, True), ("urls[0]", f"https://{DOTS}@c/d", True), ("token", DOTS, True),
+        ("colour", "red", False),
+    ]  # fmt: skip
+    assert not any(each.masked for each in shown_arguments(charge.job_type, (5, "n"), {"token": "t"}, mask=False))

@@ -1,0 +1,79 @@
+"""The options of `demo` and `dev`, and what `dev` runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from django.core.management import load_command_class
+
+from jobops.demo.launch import forget_dead_demo, hold
+from jobops.demo.places import Places, Services
+from jobops.demo.stage import environment_of_the_demo
+from tests.tools import wait_for
+
+MANAGE = str(Path(__file__).parents[2] / "manage.py")
+
+
+@pytest.mark.parametrize("command", ["demo", "dev"])
+@pytest.mark.parametrize("port", ["0", "65536", "http", "-1", "٣"])
+def test_a_port_that_is_none_is_wrong_usage(command: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded = load_command_class("jobops", command)
+    loaded._called_from_command_line = True
+    parser = loaded.create_parser("manage.py", command)
+    with pytest.raises(SystemExit) as caught:
+        parser.parse_args([f"--port={port}"])
+    assert caught.value.code == 2
+    assert "give a number from 1 to 65535" in capsys.readouterr().err
+
+
+def test_the_demo_takes_no_services_from_the_environment() -> None:
+    given = {"PATH": "/bin", "DATABASE_URL": "postgres://prod/prod", "JOBOPS_REDIS_URL": "redis://prod", "DEBUG": "1"}
+    assert environment_of_the_demo(given) == {"PATH": "/bin", "DEBUG": "1", "JOBOPS_DEMO": "1"}
+
+
+def test_a_demo_that_was_killed_is_forgotten_and_one_that_runs_is_not(tmp_path: Path) -> None:
+    places = Places(tmp_path / "demo")
+    forget_dead_demo(places.root)
+    assert not places.root.exists()
+    places.write_services(Services("http://127.0.0.1:1", "127.0.0.1", 2))
+    held = hold(places.root, "the demo")
+    forget_dead_demo(places.root)
+    assert places.services().mail_port == 2
+    os.close(held)
+    forget_dead_demo(places.root)
+    with pytest.raises(LookupError, match="make demo"):
+        places.services()
+
+
+@pytest.mark.slow
+def test_dev_runs_the_stack_without_the_demo_and_stops_on_ctrl_c(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith(("JOBOPS_", "DJANGO_", "DATABASE_"))
+    }
+    env["JOBOPS_VAR"] = str(tmp_path)
+    output = tmp_path / "output"
+    with output.open("w") as file:
+        command = [sys.executable, MANAGE, "dev", "--port", str(port), "--processes", "1"]
+        process = subprocess.Popen(command, env=env, stdout=file, stderr=file)
+    try:
+        wait_for(lambda: "dev: up at" in output.read_text() or process.poll() is not None, seconds=60, what="up")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as answer:
+            assert answer.status == 200
+        told = subprocess.run([sys.executable, MANAGE, "check", "--database=default"], env=env, check=False)
+        assert told.returncode == 0
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0, output.read_text()
+    finally:
+        process.kill()
+        process.wait()
+    assert "demo" not in {path.name for path in tmp_path.iterdir()}
+    assert output.read_text().strip().endswith("dev: stopped")

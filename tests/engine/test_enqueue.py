@@ -1,0 +1,186 @@
+"""Enqueue: each of its answers, and what is kept of a job."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobops.engine.client import Engine
+from jobops.engine.errors import DepthExceeded, EnqueueRefused, IntakeClosed, InvalidJob, UnknownTenant
+from jobops.engine.keys import RQ_SCHEDULED
+from jobops.engine.records import Enqueued, Outcome, Policy
+from jobops.engine.scripts import Scripts
+from tests.engine.helpers import Slot, dump, job, make_due, queued, status
+
+
+def test_a_job_waits_in_its_tenants_queue(engine: Engine, scripts: Scripts) -> None:
+    assert scripts.enqueue(job("a")) == Enqueued("a", "queued")
+    assert queued(engine) == ["a"]
+    assert status(engine, "a") == "queued"
+
+
+def test_jobs_wait_in_the_order_they_came_and_front_goes_first(engine: Engine, scripts: Scripts) -> None:
+    for name in ("a", "b"):
+        scripts.enqueue(job(name))
+    scripts.enqueue(job("urgent", front=True))
+    assert queued(engine) == ["urgent", "a", "b"]
+    slot = Slot(scripts)
+    assert [slot.need().id for _ in range(3)] == ["urgent", "a", "b"]
+
+
+def test_what_was_enqueued_is_what_is_claimed(scripts: Scripts) -> None:
+    new = job(
+        "a", data=b"\x00\xff bytes", max_attempts=7, timeout_ms=1234, lease_ms=4321, key="k", correlation_id="c",
+        result_ttl_s=9,
+    )  # fmt: skip
+    before = scripts.now_ms()
+    scripts.enqueue(new)
+    got = Slot(scripts).need()
+    assert (got.id, got.tenant, got.lane, got.queue, got.job_type) == ("a", "acme", "bulk", "acme.bulk", "t.work")
+    assert (got.data, got.max_attempts, got.timeout_ms, got.lease_ms) == (b"\x00\xff bytes", 7, 1234, 4321)
+    assert (got.key, got.correlation_id, got.attempt, got.releases) == ("k", "c", 1, 0)
+    assert before <= got.enqueued_at_ms <= scripts.now_ms()
+
+
+def test_a_second_push_of_an_id_changes_nothing(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("a"))
+    before = dump(engine.redis)
+    assert scripts.enqueue(job("a", lane="interactive")) == Enqueued("a", "duplicate")
+    assert dump(engine.redis) == before
+
+
+def test_a_second_push_changes_nothing_when_the_job_has_ended_and_is_forgotten(
+    engine: Engine, scripts: Scripts
+) -> None:
+    scripts.enqueue(job("a"))
+    Slot(scripts).run()
+    engine.redis.delete("rq:job:a")
+    assert scripts.enqueue(job("a")).state == "duplicate"
+    assert Slot(scripts, "other").claim() is None
+
+
+@pytest.mark.parametrize("state", ["queued", "scheduled", "started", "finished", "failed", "canceled"])
+def test_a_push_long_after_the_first_never_overwrites_a_job_that_is_still_known(
+    engine: Engine, scripts: Scripts, state: str
+) -> None:
+    """The mark of a push lives a day; a job may wait, run or be kept for longer."""
+    slot = Slot(scripts)
+    scripts.enqueue(job("a", delay_ms=60_000 if state == "scheduled" else 0, max_attempts=1))
+    if state in ("started", "finished", "failed"):
+        claimed = slot.need()
+        if state != "started":
+            slot.settle(claimed, Outcome.failed("error") if state == "failed" else None)
+    if state == "canceled":
+        scripts.cancel("a")
+    engine.redis.delete(engine.keys.pushed("a"))
+    before = dump(engine.redis)
+    assert scripts.enqueue(job("a")).state == "duplicate"
+    assert dump(engine.redis) == before
+
+
+def test_a_delayed_job_waits_until_it_is_due(engine: Engine, scripts: Scripts) -> None:
+    before = scripts.now_ms()
+    assert scripts.enqueue(job("a", delay_ms=60_000)) == Enqueued("a", "scheduled")
+    assert queued(engine) == []
+    due = engine.redis.zscore(RQ_SCHEDULED, "a") * 1000
+    assert before + 60_000 <= round(due) <= scripts.now_ms() + 60_000
+    make_due(engine, "a")
+    assert scripts.promote().moved == 1
+    assert queued(engine) == ["a"]
+
+
+def test_an_absolute_due_time_is_kept_to_the_millisecond(engine: Engine, scripts: Scripts) -> None:
+    due = scripts.now_ms() + 86_400_123
+    assert scripts.enqueue(job("a", due_at_ms=due)).state == "scheduled"
+    assert round(engine.redis.zscore(RQ_SCHEDULED, "a") * 1000) == due
+    assert scripts.promote().next_due_ms in (due, due + 1)
+
+
+def test_a_due_time_that_has_passed_means_now(engine: Engine, scripts: Scripts) -> None:
+    assert scripts.enqueue(job("a", due_at_ms=1)).state == "queued"
+    assert queued(engine) == ["a"]
+
+
+def test_an_unknown_tenant_is_refused_and_nothing_is_kept(engine: Engine, scripts: Scripts) -> None:
+    before = dump(engine.redis)
+    with pytest.raises(UnknownTenant, match="'nobody' is not known"):
+        scripts.enqueue(job("a", tenant="nobody"))
+    assert dump(engine.redis) == before
+    scripts.set_policy(Policy("nobody"))
+    assert scripts.enqueue(job("a", tenant="nobody")).state == "queued"
+
+
+def test_a_lane_that_does_not_exist_is_refused_and_nothing_is_kept(engine: Engine, scripts: Scripts) -> None:
+    before = dump(engine.redis)
+    with pytest.raises(InvalidJob, match=r"lane: 'slow' is not a lane.*JOBOPS_LANES"):
+        scripts.enqueue(job("a", lane="slow"))
+    assert dump(engine.redis) == before
+
+
+def test_a_closed_intake_refuses_new_jobs_and_lets_the_old_ones_run(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("old"))
+    scripts.set_policy(Policy("acme", intake_closed=True))
+    before = dump(engine.redis)
+    with pytest.raises(IntakeClosed, match="the intake of 'acme' is closed"):
+        scripts.enqueue(job("new"))
+    assert dump(engine.redis) == before
+    assert Slot(scripts).need().id == "old"
+    scripts.set_policy(Policy("acme"))
+    assert scripts.enqueue(job("new")).state == "queued"
+
+
+def test_the_depth_limit_counts_what_waits_in_all_lanes(engine: Engine, scripts: Scripts) -> None:
+    scripts.set_policy(Policy("acme", depth_limit=2))
+    scripts.enqueue(job("a"))
+    scripts.enqueue(job("b", lane="interactive"))
+    before = dump(engine.redis)
+    with pytest.raises(DepthExceeded) as refused:
+        scripts.enqueue(job("c"))
+    assert (refused.value.depth, refused.value.limit, refused.value.tenant) == (2, 2, "acme")
+    assert dump(engine.redis) == before
+    assert scripts.enqueue(job("other", tenant="beta")).state == "queued"
+    Slot(scripts).need()
+    assert scripts.enqueue(job("c")).state == "queued"
+
+
+def test_delayed_and_running_jobs_are_no_depth(scripts: Scripts) -> None:
+    scripts.set_policy(Policy("acme", depth_limit=1))
+    scripts.enqueue(job("runs"))
+    Slot(scripts).need()
+    for name in ("later", "latest"):
+        assert scripts.enqueue(job(name, delay_ms=60_000)).state == "scheduled"
+    assert scripts.enqueue(job("waits")).state == "queued"
+
+
+def test_a_depth_limit_of_nought_refuses_everything(scripts: Scripts) -> None:
+    scripts.set_policy(Policy("acme", depth_limit=0))
+    with pytest.raises(DepthExceeded):
+        scripts.enqueue(job("a"))
+
+
+def test_many_are_answered_in_order_with_each_refusal_in_its_place(engine: Engine, scripts: Scripts) -> None:
+    answers = scripts.enqueue_many([job("a"), job("b", tenant="nobody"), job("a"), job("c", delay_ms=99_000)])
+    assert [type(answer) for answer in answers] == [Enqueued, UnknownTenant, Enqueued, Enqueued]
+    assert [answer.state for answer in answers if isinstance(answer, Enqueued)] == ["queued", "duplicate", "scheduled"]
+    assert isinstance(answers[1], EnqueueRefused)
+    assert queued(engine) == ["a"]
+    assert scripts.enqueue_many([]) == []
+
+
+def test_many_work_after_redis_forgot_its_scripts(engine: Engine, scripts: Scripts) -> None:
+    engine.redis.script_flush()
+    assert [a.state for a in scripts.enqueue_many([job("a"), job("b")]) if isinstance(a, Enqueued)] == ["queued"] * 2
+    engine.redis.script_flush()
+    assert scripts.enqueue(job("c")).state == "queued"
+
+
+def test_three_relays_that_push_the_same_rows_make_each_job_once(engine: Engine, scripts: Scripts) -> None:
+    """OB-04: several relays read the same rows, one of them late."""
+    rows = [job(f"row{n}") for n in range(200)]
+    for relay in (rows, list(reversed(rows)), rows):
+        scripts.enqueue_many(relay)
+    assert len(queued(engine)) == 200
+    slot = Slot(scripts)
+    while claimed := slot.claim():
+        slot.settle(claimed)
+    scripts.enqueue_many(rows)
+    assert queued(engine) == []

@@ -1,0 +1,198 @@
+"""Malformed arguments are one clear error that names the field, and change nothing in Redis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jobops.engine.client import Engine
+from jobops.engine.errors import EngineUnavailable, InvalidJob
+from jobops.engine.lua_source import names
+from jobops.engine.records import Outcome
+from jobops.engine.scripts import Scripts
+from tests.engine.helpers import LANES, Slot, dump, job
+
+# For each command arguments that are right, and by position what is wrong there and which field the error names.
+NUMBER = ["", "x", "-1", "1.5", "nan", "inf", "1e300"]
+NATURAL = [*NUMBER, "0"]
+FLAG = ["", "2", "yes"]
+CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
+    "abandon": (["slot", "worker_lost", "text"], {0: ("slot", [""]), 1: ("cause", [""])}),
+    "cancel": (["a", "", "", "", 60], {4: ("ttl_s", NATURAL)}),
+    "claim": (
+        ["s9", 1, "w", "token", 1000, "bulk"],
+        {0: ("slot", [""]), 1: ("seq", NATURAL), 3: ("token", [""]), 4: ("block_ms", NUMBER)},
+    ),
+    "dead_ack": ([60, "b:1"], {0: ("ttl_s", NATURAL)}),
+    "dead_batch": ([10, 1000], {0: ("limit", NATURAL), 1: ("max_bytes", NATURAL)}),
+    "drop_policy": (["acme"], {0: ("slug", [""])}),
+    "enqueue": (
+        ["new", "acme", "bulk", "t.work", "data", 5, 30_000, 30_000, "", "", 0, 0, 0, 60],
+        {
+            0: ("id", [""]),
+            1: ("tenant", [""]),
+            2: ("lane", [""]),
+            5: ("max_attempts", NATURAL),
+            6: ("timeout_ms", NATURAL),
+            7: ("lease_ms", NATURAL),
+            10: ("delay_ms", NUMBER),
+            11: ("due_ms", NUMBER),
+            12: ("front", FLAG),
+            13: ("result_ttl_s", NATURAL),
+        },
+    ),
+    "epoch": (["proposal"], {0: ("proposal", [""])}),
+    "lock": (["name", "owner", 1000], {0: ("name", [""]), 1: ("owner", [""]), 2: ("ttl_ms", NUMBER)}),
+    "pause": (["acme", 1], {1: ("paused", FLAG)}),
+    "promote": ([10, 0], {0: ("limit", NATURAL), 1: ("min_interval_ms", NUMBER)}),
+    "reconcile": (["acme", "bulk", 10], {0: ("tenant", [""]), 1: ("lane", [""]), 2: ("limit", NATURAL)}),
+    "renew": (["a", "token"], {}),
+    "rescue": ([10, 5000, 30_000], {0: ("limit", NATURAL), 1: ("gap_ms", NUMBER), 2: ("hold_ms", NUMBER)}),
+    "set_lanes": (["bulk", 2], {0: ("lane", [""]), 1: ("share", ["", "x", "0", "-1", "nan", "inf"])}),
+    "set_policy": (
+        ["acme", 1, 1.0, 5, 100, 0, 0, "bulk", 3],
+        {
+            0: ("slug", [""]),
+            1: ("version", NUMBER),
+            2: ("weight", ["", "x", "0", "-1", "nan", "inf"]),
+            3: ("cap", NUMBER[1:]),
+            4: ("depth_limit", NUMBER[1:]),
+            5: ("paused", FLAG),
+            6: ("intake_closed", FLAG),
+            7: ("lane", [""]),
+            8: ("cap of bulk", NUMBER),
+        },
+    ),
+    "settle": (
+        ["slot", 9, "a", "token", "failed", "error", "E", "text", "text", "tb", 0, "", "w", "next", 1000, "bulk"],
+        {
+            0: ("slot", [""]),
+            1: ("seq", NATURAL),
+            4: ("kind", ["", "failure", "SUCCEEDED"]),
+            10: ("delay_ms", NUMBER),
+            13: ("next_token", [""]),
+            14: ("block_ms", NUMBER),
+        },
+    ),
+}
+COUNTS = {name: [len(args) - 1] for name, (args, _) in CALLS.items()}
+COUNTS |= {"dead_ack": [0], "settle": [13, 14], "renew": [1], "set_policy": [5, 8], "set_lanes": [0, 1]}
+
+
+@pytest.fixture
+def busy(engine: Engine, scripts: Scripts) -> Engine:
+    """A Redis with a job in each state."""
+    scripts.enqueue_many([job("a"), job("b", max_attempts=1), job("c", delay_ms=99_000), job("d", key="k")])
+    slot = Slot(scripts)
+    slot.need()
+    Slot(scripts, "other").run(Outcome.failed("error"))
+    Slot(scripts, "idle", lanes=["interactive"]).claim()
+    return engine
+
+
+def test_every_command_is_listed_here() -> None:
+    assert sorted(CALLS) == names()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_arguments_called_right_are_right(busy: Engine, name: str) -> None:
+    busy.scripts._call(name, *CALLS[name][0])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_malformed_argument_is_named_and_changes_nothing(busy: Engine, name: str) -> None:
+    right, wrong = CALLS[name]
+    before = dump(busy.redis)
+    for at, (field, values) in wrong.items():
+        for bad in values:
+            with pytest.raises(EngineUnavailable, match=rf"^{name}: .*\({field}: '{bad[:40]}' must be "):
+                busy.scripts._call(name, *right[:at], bad, *right[at + 1 :])
+    assert dump(busy.redis) == before
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_missing_and_superfluous_arguments_are_told_and_change_nothing(busy: Engine, name: str) -> None:
+    right, _ = CALLS[name]
+    calls = [right[:count] for count in COUNTS[name]]
+    if name not in {"claim", "settle", "dead_ack"}:  # these end in a list
+        calls.append([*right, "more"])
+    before = dump(busy.redis)
+    for args in calls:
+        with pytest.raises(EngineUnavailable, match=rf"^{name}: .*\(arguments: \d+ were given"):
+            busy.scripts._call(name, *args)
+    assert dump(busy.redis) == before
+
+
+NEW = job("new")
+BAD_JOBS = [
+    (replace(NEW, id=""), "id"),
+    (replace(NEW, id="a:1"), "id"),
+    (replace(NEW, id="a b"), "id"),
+    (replace(NEW, id="a\n"), "id"),
+    (replace(NEW, id="é"), "id"),
+    (replace(NEW, id="x" * 101), "id"),
+    (replace(NEW, id=7), "id"),  # type: ignore[arg-type]
+    (replace(NEW, tenant="A"), "tenant"),
+    (replace(NEW, tenant="a.b"), "tenant"),
+    (replace(NEW, tenant=None), "tenant"),  # type: ignore[arg-type]
+    (replace(NEW, lane=""), "lane"),
+    (replace(NEW, lane="a.b"), "lane"),
+    (replace(NEW, lane="Bulk"), "lane"),
+    (replace(NEW, job_type=""), "job_type"),
+    (replace(NEW, job_type="a:b"), "job_type"),
+    (replace(NEW, job_type="x" * 201), "job_type"),
+    (replace(NEW, job_type=None), "job_type"),  # type: ignore[arg-type]
+    (replace(NEW, job_type="\ud800"), "job_type"),
+    (replace(NEW, data="text"), "data"),  # type: ignore[arg-type]
+    (replace(NEW, data=None), "data"),  # type: ignore[arg-type]
+    (replace(NEW, key="x" * 201), "key"),
+    (replace(NEW, key="\udfff"), "key"),
+    (replace(NEW, key=None), "key"),  # type: ignore[arg-type]
+    (replace(NEW, correlation_id="x" * 201), "correlation_id"),
+    (replace(NEW, correlation_id="\ud800"), "correlation_id"),
+    (replace(NEW, max_attempts=0), "max_attempts"),
+    (replace(NEW, max_attempts=True), "max_attempts"),
+    (replace(NEW, max_attempts=1.0), "max_attempts"),  # type: ignore[arg-type]
+    (replace(NEW, timeout_ms=-1), "timeout_ms"),
+    (replace(NEW, lease_ms="30"), "lease_ms"),  # type: ignore[arg-type]
+    (replace(NEW, result_ttl_s=0), "result_ttl_s"),
+    (replace(NEW, delay_ms=-1), "delay_ms"),
+    (replace(NEW, delay_ms=2**60), "delay_ms"),
+    (replace(NEW, due_at_ms=2**60), "due_at_ms"),
+    (replace(NEW, delay_ms=5, due_at_ms=5), "delay_ms"),
+    (replace(NEW, front="yes"), "front"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("bad", "field"), BAD_JOBS, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_bad_job_is_one_clear_error_and_nothing_is_kept(
+    engine: Engine, scripts: Scripts, bad: Any, field: str
+) -> None:
+    before = dump(engine.redis)
+    with pytest.raises(InvalidJob, match=rf"^{field}: .*(must be|not both)") as refused:
+        scripts.enqueue(bad)
+    assert refused.value.field == field
+    assert len(str(refused.value)) < 300
+    with pytest.raises(InvalidJob):
+        scripts.enqueue_many([job("fine"), bad])
+    assert dump(engine.redis) == before
+
+
+def test_a_slot_goes_on_after_a_malformed_request(scripts: Scripts) -> None:
+    scripts.enqueue(job("a"))
+    with pytest.raises(EngineUnavailable, match="block_ms"):
+        scripts.claim("s", 1, "w", LANES, block_ms=-5)
+    with pytest.raises(EngineUnavailable, match="arguments: 6 were given"):
+        scripts.claim("s", 1, "w", [])
+    claimed = scripts.claim("s", 1, "w", LANES).job
+    assert claimed is not None
+    assert scripts.settle("s", 2, "a", claimed.token, Outcome.succeeded()).outcome == "succeeded"
+
+
+def test_data_of_another_form_is_one_clear_error(engine: Engine, scripts: Scripts) -> None:
+    engine.redis.set(engine.keys.leases(), "not a set")
+    with pytest.raises(EngineUnavailable, match=r"rescue: .*WRONGTYPE"):
+        scripts.rescue()
+    engine.redis.delete(engine.keys.leases())

@@ -1,0 +1,181 @@
+"""The real scripts on a real Redis against the pure model: any sequence of operations, the same picks."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from jobops.engine.client import Engine
+from jobops.engine.fairness import FairModel
+from jobops.engine.records import ClaimedJob, NewJob, Outcome, Policy
+from tests.engine.virtual_time import VirtualScripts, virtual
+
+LANES = {"interactive": 4.0, "bulk": 1.0}
+TENANTS = ["ant", "bee", "cow"]
+TYPES = ["t.short", "t.long"]
+caps = st.none() | st.integers(0, 3)
+serving = st.sampled_from([["interactive", "bulk"], ["bulk"], ["interactive"]])
+
+
+class EngineMachine(RuleBasedStateMachine):
+    """Every rule does one thing to both; the model says which picks are right."""
+
+    engine: Engine
+    claimed = Bundle("claimed")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids = count()
+        self.slots = count()
+        self.now = 0.0
+        self.model = FairModel(LANES)
+        self.queues: dict[str, list[str]] = {}
+        self.attempts: dict[str, int] = {}
+        self.policies: dict[str, Policy] = {}
+        self.running: dict[str, ClaimedJob] = {}
+
+    @property
+    def scripts(self) -> VirtualScripts:
+        assert isinstance(self.engine.scripts, VirtualScripts)
+        return self.engine.scripts
+
+    @initialize()
+    def start(self) -> None:
+        self.engine.redis.flushdb()
+        self.scripts.set_clock(0)
+        self.engine.prepare()
+        for slug in TENANTS:
+            self._set(Policy(slug, cap=None))
+
+    def _set(self, policy: Policy) -> None:
+        assert self.scripts.set_policy(policy)
+        self.policies[policy.slug] = policy
+        self.model.set_policy(
+            policy.slug, weight=policy.weight, cap=policy.cap, lane_caps=dict(policy.lane_caps), paused=policy.paused
+        )
+
+    @rule(slug=st.sampled_from(TENANTS), weight=st.sampled_from([0.5, 1.0, 2.0, 5.0]), cap=caps, lane_cap=caps,
+          paused=st.booleans())  # fmt: skip
+    def change_policy(self, slug: str, weight: float, cap: int | None, lane_cap: int | None, paused: bool) -> None:
+        lane_caps = {} if lane_cap is None else {"bulk": lane_cap}
+        self._set(Policy(slug, weight=weight, cap=cap, lane_caps=lane_caps, paused=paused))
+
+    @rule(slug=st.sampled_from(TENANTS), lane=st.sampled_from(list(LANES)), job_type=st.sampled_from(TYPES),
+          front=st.booleans(), n=st.integers(1, 4))  # fmt: skip
+    def enqueue(self, slug: str, lane: str, job_type: str, front: bool, n: int) -> None:
+        for _ in range(n):
+            job_id = f"j{next(self.ids)}"
+            job = NewJob(job_id, slug, lane, job_type, b"[]", max_attempts=2, lease_ms=1_500, front=front)
+            assert self.scripts.enqueue(job).state == "queued"
+            self.model.enqueue(slug, lane, job_id, job_type, front=front)
+
+    @rule(ms=st.sampled_from([0.25, 1.0, 10.0, 333.0, 2_000.0]))
+    def time_passes(self, ms: float) -> None:
+        self.now += ms
+        self.scripts.set_clock(self.now)
+
+    @rule(target=claimed, lanes=serving)
+    def claim(self, lanes: list[str]) -> ClaimedJob | None:
+        slot = f"s{next(self.slots)}"
+        got = self.scripts.claim(slot, 1, "w", lanes)
+        prefer = (got.job.tenant, got.job.lane) if got.job else None
+        expected = self.model.claim(lanes, self.now, prefer=prefer)
+        if got.job is None:
+            assert expected is None
+            return None
+        assert expected == (got.job.tenant, got.job.lane, got.job.id)
+        self.attempts[got.job.id] = self.attempts.get(got.job.id, 0) + 1
+        assert got.job.attempt == self.attempts[got.job.id] <= got.job.max_attempts
+        self.running[got.job.id] = got.job
+        return got.job
+
+    @rule(job=claimed, stale=st.booleans())
+    def succeed(self, job: ClaimedJob | None, stale: bool) -> None:
+        if job is None:
+            return
+        live = self.running.get(job.id)
+        token = "0" * 24 if stale or live is None or live.token != job.token else job.token
+        settled = self.scripts.settle(f"z{next(self.slots)}", 1, job.id, token, Outcome.succeeded())
+        if token != job.token:
+            assert settled.outcome == "stale"
+            return
+        assert settled.outcome == "succeeded"
+        del self.running[job.id]
+        self.model.settle(job.id, self.now)
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        job = self.running.pop(data.draw(st.sampled_from(sorted(self.running, key=str)).map(str)))
+        settled = self.scripts.settle(f"z{next(self.slots)}", 1, job.id, job.token, Outcome.released())
+        assert settled.outcome == "released"
+        self.attempts[job.id] -= 1
+        self.model.settle(job.id, self.now, learn=False)
+        self.model.enqueue(job.tenant, job.lane, job.id, job.job_type, front=True)
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data())
+    def renew(self, data: st.DataObject) -> None:
+        job = self.running[data.draw(st.sampled_from(sorted(self.running)))]
+        if self.scripts.renew([(job.id, job.token), (job.id, "0")]) == [True, False]:
+            self.model.renew(job.id, self.now)
+
+    @precondition(lambda self: self.running)
+    @rule()
+    def rescue(self) -> None:
+        """Whatever outlived its lease comes back as its next attempt, or dies."""
+        before = dict(self.running)
+        rescued = self.scripts.rescue(gap_ms=2**40)
+        assert not rescued.held
+        gone = [(self.engine.redis.zscore(self.engine.keys.leases(), job_id), job) for job_id, job in before.items()]
+        lost = [job for score, job in gone if score is None]
+        assert len(lost) == rescued.moved + rescued.dead
+        # The script takes them in the order of expiry, then of id.
+        for job in sorted(lost, key=lambda job: (self._expiry[job.id], job.id)):
+            del self.running[job.id]
+            self.model.settle(job.id, self.now, learn=False)
+            if self.attempts[job.id] < job.max_attempts:
+                self.model.enqueue(job.tenant, job.lane, job.id, job.job_type, front=True)
+
+    @invariant()
+    def leases_are_remembered(self) -> None:
+        scores = self.engine.redis.zrange(self.engine.keys.leases(), 0, -1, withscores=True)
+        self._expiry = {job_id.decode(): score for job_id, score in scores}
+        assert set(self._expiry) == set(self.running)
+
+    @invariant()
+    def caps_hold_for_what_was_claimed_under_them(self) -> None:
+        for slug in TENANTS:
+            mine = [job for job in self.running.values() if job.tenant == slug]
+            assert self.engine.redis.zcard(self.engine.keys.inflight(slug)) == len(mine)
+
+    @invariant()
+    def rings_and_virtual_times_agree_with_the_model(self) -> None:
+        for name, lane in self.model.lanes.items():
+            ring = {
+                k.decode(): v for k, v in self.engine.redis.zrange(self.engine.keys.ring(name), 0, -1, withscores=True)
+            }
+            # Who may not run leaves the ring when a claim comes to it, which among equals need not be the same one.
+            able = {slug for slug in TENANTS if self.model.tenants[slug].may_run(name)}
+            expected = {slug: vtime for slug, vtime in lane.ring.items() if slug in able}
+            assert {slug: vtime for slug, vtime in ring.items() if slug in able} == pytest.approx(expected, abs=1e-3)
+            for slug, tenant in self.model.tenants.items():
+                vtime = self.engine.redis.hget(self.engine.keys.tenant(slug), f"vt:{name}") or 0
+                assert float(vtime) == pytest.approx(tenant.vtime.get(name, 0.0), abs=1e-3)
+            waiting = [
+                j.decode() for slug in TENANTS for j in self.engine.redis.lrange(f"rq:queue:{slug}.{name}", 0, -1)
+            ]
+            assert waiting == [job for slug in TENANTS for job, _ in self.model.queues.get((slug, name), ())]
+
+
+def test_the_scripts_pick_as_the_model_does(engine: Engine) -> None:
+    EngineMachine.engine = virtual(engine)
+    machine = EngineMachine.TestCase
+    machine.settings = settings(
+        max_examples=100, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    machine("runTest").runTest()

@@ -1,0 +1,112 @@
+"""Each reader of the environment: what it takes, and the one line with which it refuses the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jobops import env
+
+LANES = {"interactive": 4.0, "bulk": 1.0}
+SQLITE = Path("/nowhere/default.sqlite3")
+POSTGRES = "django.db.backends.postgresql"
+
+TAKEN = [
+    ("1", lambda: env.boolean("X", default=False), True),
+    ("Yes", lambda: env.boolean("X", default=False), True),
+    ("off", lambda: env.boolean("X", default=True), False),
+    ("  ", lambda: env.boolean("X", default=True), True),
+    ("2.5", lambda: env.number("X", default=1, minimum=0), 2.5),
+    (" 7 ", lambda: env.integer("X", default=1, minimum=0), 7),
+    ("a, b,,", lambda: env.words("X"), ["a", "b"]),
+    ("shop.jobs,mail.jobs", lambda: env.modules("X"), ["shop.jobs", "mail.jobs"]),
+    ("JSON", lambda: env.choice("X", "text", ("text", "json")), "json"),
+    ("now:3, later : 0.5", lambda: env.lanes("X", LANES), {"now": 3.0, "later": 0.5}),
+    ("", lambda: env.lanes("X", LANES), LANES),
+    ("bulk", lambda: env.lanes_of("X", LANES), ["bulk"]),
+    ("", lambda: env.lanes_of("X", LANES), ["interactive", "bulk"]),
+    ("", lambda: env.redis_url("X", "unix:///d"), "unix:///d"),
+    ("rediss://:p@h:6380/2", lambda: env.redis_url("X", ""), "rediss://:p@h:6380/2"),
+    ("unix:///run/redis.sock?db=3", lambda: env.redis_url("X", ""), "unix:///run/redis.sock?db=3"),
+    ("postgres://u:p%40@h:5433/shop", lambda: env.database("X", SQLITE)["PASSWORD"], "p@"),
+    ("postgresql://u@%2Frun%2Fpg/shop", lambda: env.database("X", SQLITE)["HOST"], "/run/pg"),
+    ("postgres://u@h/shop?sslmode=require", lambda: env.database("X", SQLITE)["OPTIONS"], {"sslmode": "require"}),
+    ("postgres://u@h/shop", lambda: env.database("X", SQLITE)["ENGINE"], POSTGRES),
+    ("sqlite:////tmp/x.sqlite3", lambda: env.database("X", SQLITE)["NAME"], "/tmp/x.sqlite3"),
+    ("", lambda: env.database("X", SQLITE)["NAME"], str(SQLITE)),
+]
+REFUSED = [
+    ("maybe", lambda: env.boolean("X", default=False), "use 1 or 0"),
+    ("many", lambda: env.integer("X", default=1, minimum=1), "whole number of at least 1"),
+    ("1.5", lambda: env.integer("X", default=1, minimum=1), "whole number"),
+    ("0", lambda: env.integer("X", default=1, minimum=1, maximum=9), "from 1 to 9"),
+    ("nan", lambda: env.number("X", default=1, minimum=0), "use a number"),
+    ("inf", lambda: env.number("X", default=1, minimum=0), "use a number"),
+    ("-1", lambda: env.number("X", default=1, minimum=0), "at least 0"),
+    ("xml", lambda: env.choice("X", "text", ("text", "json")), "text, json"),
+    ("shop.jobs,os; rm", lambda: env.modules("X"), "dotted names"),
+    ("interactive", lambda: env.lanes("X", LANES), "interactive:4,bulk:1"),
+    ("fast:0", lambda: env.lanes("X", LANES), "above 0"),
+    ("fast:nan", lambda: env.lanes("X", LANES), "above 0"),
+    ("a.b:1", lambda: env.lanes("X", LANES), "lower-case"),
+    ("a:1,a:2", lambda: env.lanes("X", LANES), "twice"),
+    ("bulk,express", lambda: env.lanes_of("X", LANES), "'express', which does not exist: use some of interactive"),
+    ("localhost:6379", lambda: env.redis_url("X", ""), "redis://localhost:6379/0"),
+    ("http://h:1", lambda: env.redis_url("X", ""), "redis://HOST:PORT"),
+    ("redis://h:port/0", lambda: env.redis_url("X", ""), "redis://"),
+    ("redis://h/zero", lambda: env.redis_url("X", ""), "use a number"),
+    ("redis:///0", lambda: env.redis_url("X", ""), "names no host"),
+    ("unix://", lambda: env.redis_url("X", ""), "names no socket"),
+    ("mysql://u@h/shop", lambda: env.database("X", SQLITE), "postgres://"),
+    ("postgres://u@h", lambda: env.database("X", SQLITE), "names no database"),
+    ("nonsense", lambda: env.database("X", SQLITE), "is no URL"),
+    ("postgres://[h/shop", lambda: env.database("X", SQLITE), "cannot be read"),
+    ("", lambda: env.secret_key("X", None), "is not set"),
+]
+
+
+@pytest.mark.parametrize(("value", "read", "expected"), TAKEN, ids=[value or "unset" for value, _, _ in TAKEN])
+def test_a_good_value_is_taken(
+    value: str, read: Callable[[], object], expected: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("X", value)
+    assert read() == expected
+
+
+@pytest.mark.parametrize(("value", "read", "hint"), REFUSED, ids=[value or "unset" for value, _, _ in REFUSED])
+def test_a_bad_value_is_refused_in_one_line_that_names_the_variable_and_what_would_be_right(
+    value: str,
+    read: Callable[[], object],
+    hint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("X", value)
+    with pytest.raises(SystemExit) as caught:
+        read()
+    assert caught.value.code == 2
+    line = capsys.readouterr().err
+    assert line.startswith("jobops: X ")
+    assert line.count("\n") == 1
+    assert hint in line
+
+
+@pytest.mark.parametrize("url", ["redis://:s3cret/x@h:1/0", "redis://:s3cret@h:port/0", "http://u:s3cret@h"])
+def test_a_refused_url_does_not_show_its_password(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("X", url)
+    with pytest.raises(SystemExit):
+        env.redis_url("X", "")
+    assert "s3cret" not in capsys.readouterr().err
+
+
+def test_a_made_secret_key_is_kept_and_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("X", raising=False)
+    key = env.secret_key("X", tmp_path / "var" / "key")
+    assert len(key) >= 50
+    assert env.secret_key("X", tmp_path / "var" / "key") == key
+    assert (tmp_path / "var" / "key").stat().st_mode & 0o077 == 0
+    assert [file.name for file in (tmp_path / "var").iterdir()] == ["key"]

@@ -1,0 +1,120 @@
+"""Deleting a tenant: nothing that lives is orphaned."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from jobops.engine.client import Engine
+from jobops.engine.errors import UnknownTenant
+from jobops.engine.records import NewJob
+from tenants.deletion import tenant_delete
+from tenants.errors import EngineAway, TenantBusy, TenantGone
+from tenants.leftovers import leftovers
+from tenants.models import Membership, Tenant
+from tenants.policy import push_all
+from tenants.roles import Role
+from tenants.services import tenant_create
+from tests.conftest import LANES
+from tests.tenants.fakes import Recorder
+from tests.tenants.people import person
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def enqueue(engine: Engine, tenant: str = "acme", **fields: object) -> str:
+    job = NewJob(uuid.uuid4().hex, tenant, "bulk", "t", b'["t",null,[],{}]', **fields)  # type: ignore[arg-type]
+    return engine.scripts.enqueue(job).id
+
+
+def test_a_tenant_with_nothing_left_is_deleted_here_and_in_the_engine(plugged: Engine) -> None:
+    tenant = tenant_create(slug="acme", by="test").tenant
+    person(Role.TENANT_ADMIN, tenant)
+    tenant_delete(tenant=tenant, by="test", engine=plugged)
+    assert not Tenant.objects.exists()
+    assert not Membership.objects.exists()
+    assert plugged.scripts.policy("acme") is None
+    with pytest.raises(UnknownTenant):
+        enqueue(plugged)
+    with pytest.raises(TenantGone):
+        tenant_delete(tenant=tenant, by="test", engine=plugged)
+
+
+def test_waiting_running_and_delayed_jobs_stand_in_the_way(plugged: Engine) -> None:
+    tenant = tenant_create(slug="acme", by="test").tenant
+    tenant_create(slug="other", by="test")
+    enqueue(plugged), enqueue(plugged), enqueue(plugged, delay_ms=60_000), enqueue(plugged, "other", delay_ms=60_000)
+    assert plugged.scripts.claim("s", 1, "w", list(LANES)).job
+    expected = {"waiting jobs": 1, "running jobs": 1, "delayed jobs": 1}
+    assert leftovers(tenant, plugged) == expected or leftovers(tenant, plugged)["running jobs"] == 1
+    with pytest.raises(TenantBusy, match="'acme' still has 1 waiting jobs, 1 running jobs, 1 delayed jobs"):
+        tenant_delete(tenant=tenant, by="test", engine=plugged)
+    tenant.refresh_from_db()
+    assert not tenant.intake_closed, "a refusal leaves it as it was"
+
+
+def test_undrained_letters_and_outbox_rows_stand_in_the_way(plugged: Engine) -> None:
+    from django.utils import timezone
+
+    from dlq.models import DeadLetter, State
+    from jobops.context.models import OutboxEntry
+
+    tenant = tenant_create(slug="acme", by="test").tenant
+    now = timezone.now()
+    letter = DeadLetter.objects.create(
+        job_id="j", attempt=1, tenant=tenant, tenant_slug="acme", owner="o", dead_at=now, due_at=now
+    )
+    OutboxEntry.objects.create(
+        id="o", tenant="acme", lane="bulk", job_type="t", data=b"", max_attempts=1, timeout_ms=1, lease_ms=1,
+        result_ttl_s=1, created_at=now, next_try_at=now,
+    )  # fmt: skip
+    with pytest.raises(TenantBusy, match="1 jobs in the outbox, 1 undrained dead letters") as refused:
+        tenant_delete(tenant=tenant, by="test", engine=plugged)
+    assert "cannot be drained in this version" in str(refused.value), "it does not tell anybody to wait for ever"
+    OutboxEntry.objects.all().delete()
+    DeadLetter.objects.update(state=State.RESOLVED)
+    tenant_delete(tenant=tenant, by="test", engine=plugged)
+    letter.refresh_from_db()
+    assert (letter.tenant, letter.tenant_slug) == (None, "acme"), "the letter outlives its tenant"
+
+
+def test_force_cancels_what_waits_and_deletes(plugged: Engine) -> None:
+    tenant = tenant_create(slug="acme", by="test").tenant
+    tenant_create(slug="other", by="test")
+    waiting, delayed = enqueue(plugged), enqueue(plugged, delay_ms=60_000)
+    foreign = enqueue(plugged, "other")
+    tenant_delete(tenant=tenant, by="test", engine=plugged, force=True)
+    for job in (waiting, delayed):
+        assert plugged.redis.hget(f"rq:job:{job}", "status") == b"canceled"
+    claimed = plugged.scripts.claim("s", 1, "w", list(LANES)).job
+    assert claimed is not None
+    assert claimed.id == foreign
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_without_redis_nothing_is_deleted(plugged: Engine, pusher: Recorder, force: bool) -> None:
+    tenant = tenant_create(slug="acme", by="test").tenant
+
+    class Gone:
+        def __getattr__(self, name: str) -> object:
+            raise RedisConnectionError("connection refused")
+
+    pusher.away = True
+    away = Engine(Gone(), lanes=LANES)  # type: ignore[arg-type]
+    with pytest.raises(EngineAway, match="Redis could not be reached"):
+        tenant_delete(tenant=tenant, by="test", engine=away, force=force)
+    tenant.refresh_from_db()
+    assert not tenant.intake_closed
+
+
+def test_a_slug_that_is_taken_again_starts_afresh(plugged: Engine) -> None:
+    first = tenant_create(slug="acme", by="test", cap=3).tenant
+    tenant_delete(tenant=first, by="test", engine=plugged)
+    second = tenant_create(slug="acme", by="test")
+    assert second.in_force
+    in_force = plugged.scripts.policy("acme")
+    assert in_force is not None
+    assert in_force.cap == 10
+    assert push_all(plugged.scripts) == 1
