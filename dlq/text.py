@@ -2,18 +2,14 @@
 
 import re
 
-# Everything that acts instead of showing: C0 but tab and newline, DEL, C1, direction overrides, line separators that
-# break logs, and lone surrogates, which no database takes. PostgreSQL refuses NUL in any text.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+from jobops.contracts import error_text
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def visible(raw: bytes | str) -> str:
     r"""The text with what cannot be seen spelled out: NUL becomes ``\x00``; bytes that are no UTF-8 ``\xff``."""
-    text = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
-    if text.isprintable():  # most names are, and this is far cheaper
-        return text
-    return _UNSEEN.sub(_escaped, text.replace("\r\n", "\n"))
+    return error_text.visible(raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw)
 
 
 def capped(raw: bytes | str, limit: int) -> str:
@@ -41,8 +37,3 @@ def storable_json(text: str) -> str:
     (Control characters are escapes in JSON already.)
     """
     return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

@@ -64,6 +64,30 @@ def own_redis(tmp_path: Path) -> Iterator[EmbeddedRedis]:
         yield server
 
 
+@pytest.fixture(scope="session", autouse=True)
+def groups_outlive_a_flush() -> Iterator[None]:
+    """The staff groups, which a migration makes, come back after the flush that ends each test with real commits.
+
+    Otherwise what a test finds would depend on which tests its process ran before.
+    """
+    from django.apps import apps
+    from django.contrib.auth.models import Group
+    from django.db.models.signals import post_migrate
+
+    from tenants.roles import STAFF_GROUPS
+
+    def make_groups(using: str, **sent: object) -> None:
+        if "plan" in sent:  # by `migrate`: whether the migration makes them is for the tests to see
+            return
+        for role in STAFF_GROUPS:
+            Group.objects.using(using).get_or_create(name=role.value)
+
+    sender = apps.get_app_config("tenants")
+    post_migrate.connect(make_groups, sender=sender)
+    yield
+    post_migrate.disconnect(make_groups, sender=sender)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs the database, so that `-m django_db` finds it all, and skip what needs a browser we lack."""

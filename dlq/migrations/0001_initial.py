@@ -101,6 +101,7 @@ class Migration(migrations.Migration):
                     models.Index(fields=["state", "-dead_at", "-id"], name="dead_letter_by_state"),
                     models.Index(fields=["tenant", "state", "-dead_at", "-id"], name="dead_letter_by_tenant"),
                     models.Index(fields=["state", "due_at", "id"], name="dead_letter_by_due"),
+                    models.Index(fields=["state", "tenant", "due_at"], name="dead_letter_counts"),
                 ],
                 "constraints": [
                     models.UniqueConstraint(fields=("job_id", "attempt"), name="dead_letter_once"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 
 MESSAGE_LIMIT = 4 * 1024
@@ -16,8 +17,9 @@ CLASS_LIMIT = 200
 MOST_FRAMES = 2_000
 """Innermost frames that are formatted: a job may have raised the recursion limit."""
 
-# Control characters but tab and newline, and DEL: PostgreSQL refuses NUL, and the rest can rewrite a terminal.
-_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
+# Everything that acts instead of showing: C0 but tab and newline, DEL, C1, direction overrides, line separators that
+# break logs, and lone surrogates, which no database takes. PostgreSQL refuses NUL in any text.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def class_of(error: BaseException) -> str:
@@ -53,15 +55,27 @@ def shown_traceback(error: BaseException, skip: int = 0) -> str:
     return clean(text, TRACEBACK_LIMIT)
 
 
+def visible(text: str) -> str:
+    r"""``text`` with what cannot be seen spelled out: NUL becomes ``\x00``, a direction override ``\u202e``."""
+    if text.isprintable():  # most names are, and this is far cheaper
+        return text
+    return _UNSEEN.sub(_escaped, text.replace("\r\n", "\n"))
+
+
 def clean(text: str, limit: int) -> str:
-    """``text`` with control characters and lone surrogates made visible, its middle cut out above ``limit`` bytes."""
-    # Cut twice: before the translation, which a text of many megabytes would make dear, and after it.
+    """``visible`` text with its middle cut out above ``limit`` bytes."""
+    # Cut twice: before the escaping, which a text of many megabytes would make dear, and after it.
     if len(text) > 2 * limit:
         text = text[:limit] + text[-limit:]
-    data = text.translate(_VISIBLE).encode("utf-8", "backslashreplace")
+    data = visible(text).encode()
     if len(data) <= limit:
         return data.decode()
     return _head_and_tail(data, limit)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def _head_and_tail(data: bytes, limit: int) -> str:

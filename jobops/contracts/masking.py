@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from jobops.contracts.error_text import visible
 from jobops.contracts.job_type import JobType
 
 DOTS = "••••••••"
@@ -44,13 +45,13 @@ def shown_arguments(
     return [_argument(job_type, name, value) for name, value in named.items()]
 
 
-def masked_value(value: Any) -> Any:
-    """The value with secrets inside it hidden."""
+def masked_value(value: Any, secrets: Sequence[str] = ()) -> Any:
+    """The value with what is secret inside it hidden, also where its texts repeat ``secrets``."""
     if isinstance(value, Mapping):
-        return {key: DOTS if _SECRET.search(str(key)) else masked_value(each) for key, each in value.items()}
+        return {key: DOTS if _SECRET.search(str(key)) else masked_value(each, secrets) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [masked_value(each) for each in value]
-    return _without_logins(value) if isinstance(value, str) else value
+        return [masked_value(each, secrets) for each in value]
+    return masked_text(value, secrets) if isinstance(value, str) else value
 
 
 def secrets_of(job_type: JobType | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
@@ -97,11 +98,12 @@ def _texts(value: Any, redacted: bool) -> Iterator[str]:
 
 
 def _forms(value: Any) -> Iterator[str]:
-    """As ``print`` shows it, as a date is written in JSON, and as text stands inside ``repr`` and JSON."""
+    """As ``print`` shows it, as a date is written in JSON, and as text stands in a stored error, ``repr`` and JSON."""
     yield str(value)
     if isinstance(value, date):
         yield value.isoformat()
     if isinstance(value, str):
+        yield visible(value)
         yield repr(value)[1:-1]
         yield json.dumps(value)[1:-1]
         yield json.dumps(value, ensure_ascii=False)[1:-1]

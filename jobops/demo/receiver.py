@@ -46,7 +46,7 @@ ENDPOINTS: Mapping[str, Endpoint] = {
     "tax-office": Endpoint(latency_s=0.05, required=("order", "total", "vat_id")),
     "old-shop": Endpoint(gone=True),
 }
-STORE_LATENCY_S = 0.12
+STORE_LATENCY_S = 0.2
 
 
 @dataclass(slots=True)

@@ -30,9 +30,9 @@ from jobops.runtime import get_engine
 log = logging.getLogger(__name__)
 
 FLOOD_QUEUE = (ACME.slug, "bulk")
-FLOOD_SIZE = 2_400
+FLOOD_SIZE = 4_000
 """Jobs waiting in the flooded queue after each burst."""
-FLOOD_AGAIN_AT = 200
+FLOOD_AGAIN_AT = 2_500
 """The next burst comes when fewer are left."""
 FLOOD_CHUNK = 150
 """Jobs of a burst sent in one round, so that the others' are sent in between."""

@@ -12,6 +12,7 @@ from jobops.engine.jobs import ListState, list_jobs, read_jobs
 from jobops.engine.queues import active_tenants
 from jobops.engine.records import JobView
 from jobops.runtime.engine import get_engine
+from jobops.runtime.lanes import of_every_lane
 from jobops.runtime.lookup import view_of_letter, view_of_row
 from tenants.models import Tenant
 
@@ -94,7 +95,7 @@ def _rows(tenant: str | None, state: str) -> Iterator[JobView]:
 
 
 def _of_queues(tenant: str | None, kind: ListState, state: str, *, active: bool = False) -> Iterator[JobView]:
-    engine = get_engine()
+    engine = of_every_lane(get_engine())
     if tenant is not None:
         slugs: Iterable[str] = [tenant]
     elif active:

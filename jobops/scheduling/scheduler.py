@@ -50,7 +50,8 @@ class Scheduler(rq_scheduler.Scheduler):
         lease_s: float = 30.0,
         housekeeping: Callable[[], object] = lambda: None,
     ) -> None:
-        """``lease_s``: the usual lease. ``housekeeping`` is called before each round of duties (fresh database connections)."""
+        """``lease_s``: the usual lease. ``housekeeping`` is called before each round of duties
+        (fresh database connections)."""
         super().__init__(connection=engine.redis, interval=ROUND_S, job_class=JsonJob, name=uuid4().hex)
         self.engine = engine
         self.log = log

@@ -161,3 +161,9 @@ def reason_word(reason: str) -> str:
 def outcome(name: str) -> Look:
     """How an attempt's end looks."""
     return job_words.outcome_of(name)
+
+
+@register.filter
+def or_else(value: float | None, word: str) -> str:
+    """A number, or the word that stands for there being none: ``{{ tenant.cap|or_else:"any" }}``."""
+    return word if value is None else formats.number(value)

@@ -33,7 +33,12 @@ def test_a_nul_is_made_visible() -> None:
 
 
 def test_control_characters_are_made_visible_and_lines_stay() -> None:
-    assert clean("\x1b[31mred\r\n\ttab\x7f\x85", 100) == "\\x1b[31mred\\x0d\n\ttab\\x7f\\x85"
+    assert clean("\x1b[31mred\r\n\ttab\x7f\x85", 100) == "\\x1b[31mred\n\ttab\\x7f\\x85"
+
+
+def test_what_turns_the_direction_of_a_text_or_breaks_a_line_is_made_visible() -> None:
+    """Trojan source: what a terminal or a page shows must be what the text says."""
+    assert clean("evil\u202etxt.exe\u2028\u2066", 100) == "evil\\u202etxt.exe\\u2028\\u2066"
 
 
 def test_a_lone_surrogate_can_be_stored() -> None:

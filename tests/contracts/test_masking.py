@@ -10,16 +10,25 @@ from typing import Any
 import pytest
 
 from jobops import job
+from jobops.contracts.error_text import clean
 from jobops.contracts.masking import DOTS, masked_text, secrets_of, shown_arguments
 from tests.contracts.samples import GOOD
 
 
 @pytest.mark.parametrize(
-    "value", ['it\'s\n"quoted"', "naïve ünïcödé", 4242, Decimal("12.3400"), date(1999, 12, 31)], ids=repr
+    "value",
+    ['it\'s\n"quoted"', "naïve ünïcödé", "bell\x07 here", 4242, Decimal("12.3400"), date(1999, 12, 31)],
+    ids=repr,
 )
 def test_a_value_is_hidden_as_it_was_printed_as_repr_and_as_json(value: Any) -> None:
     secrets = secrets_of(None, [value], {})
-    for text in (f"got {value}!", f"got {[value]}!" if isinstance(value, str) else "", json.dumps(value, default=str)):
+    stored = clean(f"got {value}!", 200)
+    for text in (
+        stored,
+        f"got {value}!",
+        f"got {[value]}!" if isinstance(value, str) else "",
+        json.dumps(value, default=str),
+    ):
         hidden = masked_text(text, secrets)
         assert hidden.replace(DOTS, "").strip("got[]\"!' ") == ""
 

@@ -122,7 +122,7 @@ def test_the_command_lists_and_shows() -> None:
 
 
 def test_the_command_masks_as_the_pages_do() -> None:
-    """SE-06: by contract, by name at any depth, logins in URLs; also where an error, attempt or traceback repeats it."""
+    """SE-06: by contract, by name at any depth, logins in URLs; also where an error or traceback repeats it."""
     url = "https://ada:hunter2@pay.example/x"
     kwargs = {"card": "4242-4242", "options": {"api_key": "k3y-of-ours", "tries": 3}, "url": url, "born": "ok"}
     kwargs |= {"since": {"__jobops__": "date", "v": "1999-12-31"}}

@@ -10,7 +10,9 @@ from django.db import transaction
 
 from dlq.models import DeadLetter
 from jobops.context import outbox
+from jobops.contracts.masking import DOTS
 from jobops.engine.client import Engine
+from jobops.engine.payload import encode
 from jobops.engine.records import Outcome
 from jobops.runtime import enqueuer
 from jobops.scheduling.duties import Context
@@ -55,6 +57,23 @@ def test_jobs_show_finds_the_dead_also_when_redis_has_forgotten_them(both: Engin
     both.redis.flushall()
     again = ask("jobs", "show", job.id)
     assert (again["state"], again["dead_letter"], again["error"]) == ("dead", letter.pk, shown["error"])
+
+
+def test_jobs_masks_as_the_pages_do(both: Engine) -> None:
+    """SE-06: what has the name of a secret, also where an error or a result repeats it."""
+    failed, done = (new_job(data=encode("tests.echo", (), {"token": "s3cret-value"})) for _ in range(2))
+    enqueuer().enqueue(done)
+    run_all(both, Outcome.succeeded(b'{"said": "s3cret-value", "api_key": "other-key", "sum": 3}'))
+    shown = ask("jobs", "show", done.id)
+    assert shown["result"] == {"said": DOTS, "api_key": DOTS, "sum": 3}
+    enqueuer().enqueue(failed)
+    run_all(both, Outcome.failed("poison", "ValueError", "s3cret-value at redis://:pw@host"))
+    intake.run(Context(both))
+    masked = f"ValueError: {DOTS} at redis://{DOTS}@host"
+    assert ask("jobs", "show", failed.id)["error"] == masked
+    both.redis.flushall()
+    assert ask("jobs", "show", failed.id)["error"] == masked
+    assert [row["error"] for row in ask("jobs", "list", "--state", "dead")] == [masked]
 
 
 def test_jobs_show_of_nothing_is_one_clear_line(both: Engine) -> None:

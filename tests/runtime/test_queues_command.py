@@ -47,6 +47,7 @@ def test_queues_shows_work_in_a_lane_that_the_settings_no_longer_name(both: Engi
     both.scripts.enqueue(new_job(lane="former"))
     for rows in (ask("queues"), ask("queues", "--active"), ask("queues", "--tenant", "acme")):
         assert [(row["lane"], row["depth"]) for row in rows if row["depth"]] == [("former", 1)]
+    assert [row["queue"] for row in ask("jobs", "list")] == ["acme.former"]
     assert sorted(row["lane"] for row in ask("queues")) == ["bulk", "former", "interactive"]
 
 

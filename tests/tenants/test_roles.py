@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import AnonymousUser, Permission
+from django.contrib.auth.models import AnonymousUser, Group, Permission
+from django.core.management import call_command
 
 from tenants.access import can, masked
-from tenants.roles import GRANTS, TABLE, Action, Role
+from tenants.roles import GRANTS, STAFF_GROUPS, TABLE, Action, Role
 from tests.tenants.people import again, new_tenant, person
 
 # y yes, n no, g if granted, p where the tenant lets its admins pause, r where it lets them replay
@@ -130,6 +131,13 @@ def test_a_page_of_many_rows_asks_the_database_once_for_the_persons_roles(django
 def test_the_groups_of_the_migration_are_the_staff_roles() -> None:
     from importlib import import_module
 
-    from tenants.roles import STAFF_GROUPS
-
     assert tuple(role.value for role in STAFF_GROUPS) == import_module("tenants.migrations.0002_staff_roles").NAMES
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("turn", ["first", "second"])
+def test_no_test_takes_the_groups_away_from_the_next_one(turn: str) -> None:
+    assert set(Group.objects.values_list("name", flat=True)) == {role.value for role in STAFF_GROUPS}
+    # What ends a test like this one.
+    call_command("flush", interactive=False, verbosity=0)
+    assert set(Group.objects.values_list("name", flat=True)) == {role.value for role in STAFF_GROUPS}

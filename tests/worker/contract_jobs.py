@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from django.db import connection
+from django.db import connection, transaction
 
 from jobops import job
 from tenants.models import Tenant
@@ -42,5 +42,5 @@ def describe_connection() -> list[int]:
 @job(name="worker.leave_transaction", **PROMISES)
 def leave_transaction() -> None:
     """Ends in the middle of a transaction that it never closes."""
-    connection.set_autocommit(False)
+    transaction.atomic().__enter__()
     Tenant.objects.create(slug="left-open")

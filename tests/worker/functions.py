@@ -43,6 +43,14 @@ def sleep_at_first(job: ClaimedJob, seconds: float) -> None:
     time.sleep(seconds if job.attempt == 1 else 0)
 
 
+def tick(job: ClaimedJob, seconds: float, ticks: str) -> None:
+    """Leaves a mark every few milliseconds, as long as it lives."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        mark(ticks, "tick", job)
+        time.sleep(0.01)
+
+
 def fail(job: ClaimedJob, times: int = 10**9) -> None:
     if job.attempt <= times:
         raise ValueError(f"attempt {job.attempt} fails")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
+from collections.abc import Callable
+from types import FrameType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -115,3 +118,26 @@ def test_thousands_of_stretches_at_their_limit_leave_nothing_armed() -> None:
         assert signal.getsignal(signal.SIGALRM) == handler
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert late > 0
+
+
+def interrupted_in(method: Callable[..., object]) -> FrameType:
+    """A frame as a signal's handler gets it when the signal lands inside this method."""
+    frame: Any = SimpleNamespace(f_code=method.__code__)  # type: ignore[attr-defined]
+    return frame
+
+
+def test_an_alarm_on_the_way_out_is_no_time_out() -> None:
+    """The work was done in time; and an exception here would leave the timer armed for whatever comes next."""
+    alarm = SoftTimeout()
+    with alarm(30):
+        alarm._strike(signal.SIGALRM, interrupted_in(SoftTimeout.__exit__))
+        assert not alarm.fired
+
+
+def test_an_alarm_on_the_way_in_comes_back_in_a_moment() -> None:
+    alarm = SoftTimeout()
+    with pytest.raises(JobTimeout), alarm(30):
+        alarm._strike(signal.SIGALRM, interrupted_in(SoftTimeout.__enter__))
+        assert not alarm.fired
+        time.sleep(5)
+    assert alarm.fired

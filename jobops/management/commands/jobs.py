@@ -7,11 +7,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from dlq.payloads import secrets_in
 from dlq.selectors import letter_of_job
 from jobops.context import relay
-from jobops.contracts import registry
+from jobops.contracts import masking, registry
 from jobops.engine.errors import InvalidJob
-from jobops.engine.payload import decode_result
+from jobops.engine.payload import decode, decode_result
 from jobops.engine.records import JobView
 from jobops.management.base import OperatorCommand, Refused, Usage, iso
 from jobops.runtime import listing, lookup
@@ -104,7 +105,7 @@ class Command(OperatorCommand):
 
 
 def summary(job: JobView) -> dict[str, Any]:
-    """A job as a row of a list."""
+    """A job as a row of a list, with what is secret masked."""
     return {
         "id": job.id,
         "tenant": job.tenant,
@@ -125,7 +126,7 @@ def details(job: JobView) -> dict[str, Any]:
     """All that scripts rely on of one job."""
     letter = letter_of_job(job.id)
     row = summary(job)
-    row["result"] = _result(job.result)
+    row["result"] = _result(job)
     row["dead_letter"] = letter.pk if letter else None
     row["reason"] = job.reason or None
     row["key"] = job.key or None
@@ -135,17 +136,31 @@ def details(job: JobView) -> dict[str, Any]:
 
 
 def _error(job: JobView) -> str | None:
-    return ": ".join(part for part in (job.error_class, job.error) if part) or None
+    text = ": ".join(part for part in (job.error_class, job.error) if part)
+    return masking.masked_text(text, _secrets(job)) if text else None
 
 
-def _result(data: bytes) -> Any:
+def _result(job: JobView) -> Any:
     """The result as JSON; what is not one of ours is shown as the text it is."""
-    if not data:
+    if not job.result:
         return None
     try:
-        return decode_result(data)
+        result = decode_result(job.result)
     except InvalidJob:
-        return data.decode(errors="backslashreplace")
+        result = job.result.decode(errors="backslashreplace")
+    return masking.masked_value(result, _secrets(job))
+
+
+def _secrets(job: JobView) -> list[str]:
+    """What is secret of its arguments; when Redis has forgotten the job, its dead letter has them."""
+    if not job.data:
+        letter = letter_of_job(job.id) if job.state == "dead" else None
+        return secrets_in(letter.job_type, letter.payload) if letter else []
+    try:
+        _name, args, kwargs = decode(job.data)
+    except InvalidJob:
+        return []
+    return masking.secrets_of(registry.resolve(job.job_type), args, kwargs)
 
 
 def _printable(text: str) -> str:

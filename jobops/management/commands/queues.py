@@ -9,12 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from jobops.engine.client import Engine
 from jobops.engine.queues import active_tenants, read_queues
 from jobops.engine.records import QueueView
 from jobops.management.base import OperatorCommand, Refused
 from jobops.runtime import get_engine
-from jobops.runtime.lanes import known_lanes
+from jobops.runtime.lanes import of_every_lane
 from tenants.models import Tenant
 
 COLUMNS = ("tenant", "lane", "depth", "oldest_age", "running", "cap", "weight", "paused")
@@ -52,7 +51,7 @@ def read_rows(tenant: str | None = None, *, active: bool = False) -> list[dict[s
     """One row a queue, the longest waiting first. Raises Refused for an unknown tenant, and ``redis.RedisError``."""
     engine = get_engine()
     # With work in a lane that JOBOPS_LANES no longer names: nobody would find it otherwise.
-    every = Engine(engine.redis, lanes=known_lanes(engine))
+    every = of_every_lane(engine)
     found = Tenant.objects.filter(slug=tenant) if tenant is not None else Tenant.objects.order_by("slug")
     policies = {each.slug: each for each in found}
     if tenant is not None and not policies:
