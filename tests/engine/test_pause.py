@@ -145,6 +145,17 @@ def test_pausing_all_stops_every_tenant_and_resume_lets_all_go(scripts: Scripts)
     assert {many[0].need().id, many[1].need().id} == {"a", "b"}
 
 
+def test_a_slot_that_asked_while_all_was_paused_is_woken_by_resume(scripts: Scripts) -> None:
+    scripts.pause()
+    scripts.enqueue(job("a"))
+    slot = Slot(scripts)
+    assert slot.claim() is None
+    assert scripts.wait_for_wake(LANES, 20) is False
+    scripts.resume()
+    assert scripts.wait_for_wake(LANES, 900) is True
+    assert slot.need().id == "a"
+
+
 def test_resuming_all_leaves_a_paused_tenant_paused(scripts: Scripts) -> None:
     scripts.enqueue_many([job("a"), job("b", tenant="beta")])
     scripts.pause("acme")

@@ -107,7 +107,7 @@ def test_one_row_that_can_never_be_sent_is_parked_and_the_others_flow(both: Engi
         assert (row.state, row.first_pushed_at) == ("waiting", None)
         due_now()
         relay.relay(pusher())
-    assert waits == sorted(waits), "the gaps grow"
+    assert waits[:-1] == sorted(waits[:-1]), "the gaps grow"  # the last is at the cap: its jitter may make it shorter
     assert max(waits) < relay.MAX_BACKOFF_S
     row = OutboxEntry.objects.get()
     assert (row.pk, row.state, row.parked_as, row.attempts) == (bad.id, "parked", "refused", relay.PARK_AFTER)

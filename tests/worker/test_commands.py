@@ -27,8 +27,8 @@ def acme(engine: Engine) -> Engine:
     return engine
 
 
-def enqueue(engine: Engine, job_type: str, job_id: str, lane: str = "bulk", **arguments: object) -> str:
-    job = NewJob(job_id, "acme", lane, job_type, encode(job_type, (), arguments), lease_ms=5000, max_attempts=2)
+def enqueue(engine: Engine, job_type: str, job_id: str, **arguments: object) -> str:
+    job = NewJob(job_id, "acme", "bulk", job_type, encode(job_type, (), arguments), lease_ms=5000, max_attempts=2)
     return engine.scripts.enqueue(job).id
 
 
@@ -51,21 +51,6 @@ def test_a_burst_worker_runs_jobs_of_a_job_module(acme: Engine) -> None:
     assert done.returncode == 0, done.stderr
     views = [read_job(acme, each) for each in ("one", "two")]
     assert [(view.state, view.result) for view in views if view] == [("succeeded", b"42"), ("succeeded", b"0")]
-
-
-def test_a_lane_that_was_taken_out_of_the_settings_can_be_worked_off(acme: Engine) -> None:
-    acme.scripts.set_lanes({"former": 1.0})
-    enqueue(acme, "worker.double", "left", "former", number=21)
-    assert run("worker", "--burst", **MODULES).returncode == 0
-    view = read_job(acme, "left")
-    assert view is not None
-    assert view.state == "queued", "nobody serves its lane unasked"
-    done = run("worker", "--burst", "--lanes", "former", **MODULES)
-    assert done.returncode == 0, done.stderr
-    assert "serving former, which JOBOPS_LANES no longer names" in done.stderr
-    view = read_job(acme, "left")
-    assert view is not None
-    assert view.state == "succeeded"
 
 
 def test_workers_are_listed_with_what_they_do_and_drained(acme: Engine, worker: Popen[bytes]) -> None:
