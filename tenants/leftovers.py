@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from jobops.context.models import OutboxEntry
 from jobops.engine import keys as rq
 from jobops.engine.client import Engine
+from jobops.engine.lanes import known_lanes, of_every_lane
 from jobops.engine.queues import read_queues
 from tenants.models import Tenant
 
@@ -24,7 +25,7 @@ def register_leftover(name: str, counter: Counter) -> None:
 
 def leftovers(tenant: Tenant, engine: Engine) -> dict[str, int]:
     """What is left, by name; empty: nothing. Walks all delayed jobs, so not for pages. Raises ``redis.RedisError``."""
-    queues = read_queues(engine, [tenant.slug])
+    queues = read_queues(of_every_lane(engine), [tenant.slug])
     alive = (OutboxEntry.State.WAITING, OutboxEntry.State.PARKED)
     found = {
         "waiting jobs": sum(queue.depth for queue in queues),
@@ -42,7 +43,7 @@ def cancel_jobs(tenant: Tenant, engine: Engine) -> int:
     Raises ``redis.RedisError``; what was cancelled before stays so.
     """
     ids = list(delayed_ids(engine, tenant.slug))
-    for lane in engine.lanes:
+    for lane in known_lanes(engine):
         queue = rq.rq_queue(f"{tenant.slug}.{lane}")
         ids += [_text(raw) for raw in engine.redis.lrange(queue, 0, -1)]
     return sum(engine.scripts.cancel(job_id, tenant.slug) == "cancelled" for job_id in ids)

@@ -151,6 +151,7 @@ class Supervisor:
     # -- children ------------------------------------------------------------------------------------------------------
 
     def _slot_name(self, index: int, generation: int) -> str:
+        # `worker_views` knows our slots among RQ's workers by this form.
         return f"{self.id}-{index + 1}.{generation}"
 
     def _become_slot(self, index: int, name: str, parent: int, lifeline: int) -> NoReturn:

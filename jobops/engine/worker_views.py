@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,12 +14,16 @@ from jobops.engine.processes import is_alive
 from jobops.engine.registrations import (
     LOST_AFTER,
     PRUNED_AFTER,
+    RQ_WORKERS,
     forget_slots,
     rq_worker,
     supervisor_key,
     supervisors_key,
     withdraw,
 )
+
+# <host>-<8 hex digits>, its supervisor's id, then -<place>.<generation>.
+_SLOT_NAME = re.compile(r".+-[0-9a-f]{8}-\d+\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +121,24 @@ def prune(engine: Engine, *, host: str = "") -> list[str]:
     """
     now = datetime.fromtimestamp(engine.scripts.now_ms() / 1000, UTC)
     gone = []
-    for view in read_supervisors(engine):
+    views = read_supervisors(engine)
+    for view in views:
         long_ago = (now - view.heartbeat_at).total_seconds() > PRUNED_AFTER * view.heartbeat_s
         left_here = view.host == host and (view.state == "lost" or not is_alive(view.pid))
         if long_ago or left_here:
             forget_slots(engine, [slot.name for slot in view.slots])
             withdraw(engine, view.id)
             gone.append(view.id)
+    known = {view.id for view in views} - set(gone)
+    # A slot may have registered itself after its supervisor's last word.
+    forget_slots(engine, [slot for slot in _our_slots(engine) if slot.rpartition("-")[0] not in known])
     return gone
+
+
+def _our_slots(engine: Engine) -> Iterator[str]:
+    """Names of slots among RQ's workers; RQ's own workers are called otherwise."""
+    workers: Any = engine.redis.smembers(RQ_WORKERS)
+    for key in workers:
+        name = key.decode(errors="replace").removeprefix(rq_worker(""))
+        if _SLOT_NAME.fullmatch(name):
+            yield name

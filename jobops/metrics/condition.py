@@ -12,8 +12,8 @@ FLOOD_DEPTH = 100
 """Fewer waiting jobs than this are never called a flood."""
 LATE_S, LATE_URGENT_S = 600.0, 60.0
 """A job that has waited longer is late: in the lane with the largest share sooner than in the others."""
-RETRY_LIMIT, RETRY_STARTS = 0.05, 20
-"""More retries by starts than this are too many, once there were enough starts to tell."""
+RETRY_LIMIT, RETRY_LIMIT_OF_ALL, RETRY_STARTS = 0.10, 0.05, 20
+"""More retries by starts than this are too many, of one tenant and of all together, once there were enough starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ def is_late(signs: Signs) -> bool:
     return signs.oldest_urgent_s > LATE_URGENT_S or signs.oldest_s > LATE_S
 
 
-def is_retrying(starts: int, retries: int) -> bool:
+def is_retrying(starts: int, retries: int, limit: float = RETRY_LIMIT) -> bool:
     """Retries are more than a few, and enough was started to say so."""
-    return starts >= RETRY_STARTS and retries > starts * RETRY_LIMIT
+    return starts >= RETRY_STARTS and retries > starts * limit
 
 
 def condition_of(signs: Signs) -> Condition:

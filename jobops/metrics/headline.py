@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jobops.engine.records import Counters
-from jobops.metrics.condition import LATE_S, LATE_URGENT_S, is_retrying
+from jobops.metrics.condition import LATE_S, LATE_URGENT_S, RETRY_LIMIT_OF_ALL, is_retrying
 from jobops.metrics.rows import TenantRow, ended, retry_rate, total
 
 
@@ -51,7 +51,7 @@ def headline(rows: Iterable[TenantRow], lanes: Sequence[str], window_s: float, u
         starts=counters.starts,
         retries=counters.retries,
         retry_rate=retry_rate(counters),
-        retrying=is_retrying(counters.starts, counters.retries),
+        retrying=is_retrying(counters.starts, counters.retries, RETRY_LIMIT_OF_ALL),
         ended=finished,
         per_minute=finished / (window_s / 60) if window_s > 0 else 0.0,
         running=sum(row.running for row in found),

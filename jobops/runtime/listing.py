@@ -9,10 +9,10 @@ from dlq.models import DeadLetter
 from jobops.context.models import OutboxEntry
 from jobops.engine import keys as rq
 from jobops.engine.jobs import ListState, list_jobs, read_jobs
+from jobops.engine.lanes import of_every_lane
 from jobops.engine.queues import active_tenants
 from jobops.engine.records import JobView
 from jobops.runtime.engine import get_engine
-from jobops.runtime.lanes import of_every_lane
 from jobops.runtime.lookup import view_of_letter, view_of_row
 from tenants.models import Tenant
 

@@ -6,9 +6,11 @@ Plain RQ enqueues and requeues never enter the ring; a job that is marked as run
 from __future__ import annotations
 
 import logging
+from collections.abc import Container
 from dataclasses import dataclass
 
 from jobops.engine.keys import split_queue
+from jobops.engine.lanes import known_lanes
 from jobops.scheduling.duties import Context
 
 log = logging.getLogger("jobops.steward")
@@ -26,21 +28,21 @@ class Reconciler:
     def run(self, context: Context) -> int:
         """Repair the next slice of queues; answers how many were looked at, 0 at the end of a round."""
         cursor, names = context.engine.redis.sscan("rq:queues", cursor=self._cursor, count=self.batch)
-        seen = 0
+        lanes, seen = known_lanes(context.engine), 0
         for name in names:
             if context.stopping():
                 return 0
-            seen += self._repair(context, name if isinstance(name, bytes) else name.encode())
+            seen += self._repair(context, name if isinstance(name, bytes) else name.encode(), lanes)
         self._cursor = int(cursor)
         return seen if self._cursor else 0
 
-    def _repair(self, context: Context, name: bytes) -> int:
+    def _repair(self, context: Context, name: bytes, lanes: Container[str]) -> int:
         queue = name.removeprefix(_QUEUE_PREFIX).decode(errors="replace")
         try:
             _tenant, lane = split_queue(queue)
         except ValueError:
             return 0  # a queue of plain RQ is none of ours
-        if lane not in context.engine.lanes:
+        if lane not in lanes:
             return 0
         found = context.engine.scripts.reconcile(queue)
         if found.recovered or found.ring or found.active:

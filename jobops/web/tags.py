@@ -133,7 +133,11 @@ def what_failed(letter: DeadLetter) -> str:
     """A dead letter's error as a sentence, for the tenant's people: without what they may not see."""
     error = masking.masked_text(letter.error, masking.secrets_in(letter.job_type, letter.payload))
     text = one_line(error, LONGEST_LINE).strip() or letter.get_reason_display()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+    first = text.split()[0]
+    start = (
+        first.capitalize() if first.isalpha() and first.islower() else first
+    )  # not the start of a path or an address
+    return start + text[len(first) :] + ("" if text.endswith((".", "!", "?", "…")) else ".")
 
 
 @register.filter

@@ -98,10 +98,14 @@ def flood_note(rows: Sequence[TenantRow], crew: Crew) -> str:
     if not floods:
         return ""
     names = listed([row.slug for row in floods[:3]]) + (" and others" if len(floods) > 3 else "")
-    if len(floods) > 1 or floods[0].facts.cap is None:
-        return f"{names} {'is' if len(floods) == 1 else 'are'} flooding{_elsewhere(floods, rows)}"
-    cap = number(floods[0].facts.cap)
-    held = f" and its cap holds it to {cap} of {plural(crew.slots, 'slot')}" if crew.slots else ""
+    if len(floods) > 1:
+        return f"{names} are flooding{_elsewhere(floods, rows)}"
+    cap = floods[0].facts.cap
+    held = (
+        f" and its cap holds it to {cap} of {plural(crew.slots, 'slot')}"
+        if cap is not None and cap < crew.slots
+        else ""
+    )
     return f"{names} is flooding its own queue{held}{_elsewhere(floods, rows)}"
 
 

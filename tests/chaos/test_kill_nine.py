@@ -18,7 +18,7 @@ from jobops.engine.payload import encode
 from jobops.engine.records import JobView, NewJob, Policy
 from jobops.engine.worker_views import read_supervisors
 from tests.chaos.theatre import Theatre
-from tests.chaos.verdict import Line, peaks, read_lines, runs, starts
+from tests.chaos.verdict import Line, count_lines, peaks, read_lines, runs, starts
 from tests.conftest import LANES
 from tests.runtime.processes import database_url
 from tests.tools import wait_for
@@ -35,7 +35,7 @@ def make_jobs(chance: random.Random) -> list[NewJob]:
     jobs = []
     for number in range(JOBS):
         kind = chance.choices(list(MAX_ATTEMPTS), weights=[90, 8, 1.5, 0.5])[0]
-        arguments = {"seconds": round(chance.uniform(0.005, 0.05), 4)} if kind == "chaos.work" else {}
+        arguments = {"seconds": round(chance.uniform(0.01, 0.07), 4)} if kind == "chaos.work" else {}
         jobs.append(
             NewJob(
                 id=f"{kind.removeprefix('chaos.')}-{number}",
@@ -84,26 +84,34 @@ def test_nothing_is_lost_whatever_is_killed(
     jobs = make_jobs(chance)
     engine.scripts.enqueue_many(jobs)
 
+    marks = tmp_path / "marks"
     theatre = Theatre(own_redis, environment, tmp_path, chance)
     try:
-        wait_for((tmp_path / "marks").exists, seconds=30, what="the first job")
-        for kill in KILLS:
-            time.sleep(chance.uniform(0.3, 1.3))
+        for number, kill in enumerate(KILLS):
+            # At even steps of the work, so that it is under way at each kill however fast the machine is.
+            so_far = 2 * JOBS * number // (len(KILLS) + 2)
+            wait_for(lambda so_far=so_far: count_lines(marks) > so_far, seconds=60, what=f"{so_far} lines")
+            time.sleep(chance.uniform(0, 0.3))
             theatre.act(kill)
         last_kill = time.monotonic_ns()
         wait_for(lambda: is_over(engine, jobs), seconds=120, what="the end of all jobs")
         # A process that is just starting has no ear yet for the signal that ends it in good order.
-        wait_for(lambda: len(read_supervisors(engine)) == 2, what="both workers")
+        wait_for(lambda: are_both_up(theatre, engine), seconds=30, what="both workers")
     finally:
         codes = theatre.close()
-    assert codes == [0, 0, 0]
+    assert codes == [0, 0, 0], [service.log.read_text()[-2000:] for service in theatre.services]
     views = {job.id: read_job(engine, job.id) for job in jobs}
-    lines = read_lines(tmp_path / "marks")
+    lines = read_lines(marks)
     after = sum(line.at > last_kill for line in lines)
     print(f"{len(lines)} lines, {after} of them after the last kill")
     assert after > 20, "the jobs had ended before the kills"
     judge(jobs, views, theatre, lines)
     assert_nothing_is_left(engine)
+
+
+def are_both_up(theatre: Theatre, engine: Engine) -> bool:
+    theatre.keep_up()
+    return [worker.state for worker in read_supervisors(engine)] == ["running", "running"]
 
 
 def is_over(engine: Engine, jobs: list[NewJob]) -> bool:

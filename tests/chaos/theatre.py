@@ -76,10 +76,21 @@ class Theatre:
         self.workers = [Service(WORKER, environment, folder / f"worker-{n}.log") for n in range(2)]
         self.scheduler = Service(SCHEDULER, environment, folder / "scheduler.log")
 
+    @property
+    def services(self) -> list[Service]:
+        return [*self.workers, self.scheduler]
+
     def act(self, what: str) -> None:
         """One kill -9, and what a service manager does about it."""
         self.acts.append(what)
         getattr(self, f"_{what}")()
+        self.keep_up()
+
+    def keep_up(self) -> None:
+        """Starts again what has ended: one that was started while Redis was down says so and ends."""
+        for service in self.services:
+            if service.process.poll() is not None:
+                service.start()
 
     def _slot(self) -> None:
         worker = self._chance.choice(self.workers)
@@ -128,8 +139,7 @@ class Theatre:
 
     def close(self) -> list[int]:
         """Stops all; the exit codes. Fails if a process of theirs is left."""
-        services = [*self.workers, self.scheduler]
-        family = [pid for service in services for pid in service.children()]
-        codes = [service.stop() for service in services]
+        family = [pid for service in self.services for pid in service.children()]
+        codes = [service.stop() for service in self.services]
         wait_for(lambda: not any(map(is_alive, family)), seconds=20, what="the end of all processes")
         return codes

@@ -28,6 +28,10 @@ def read_lines(path: Path) -> list[Line]:
     return lines
 
 
+def count_lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
 def starts(lines: Iterable[Line]) -> dict[str, list[int]]:
     """Job → the numbers of its attempts, in the order of their starts."""
     found = defaultdict(list)

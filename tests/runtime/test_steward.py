@@ -131,6 +131,14 @@ def test_a_running_job_without_a_lease_is_found_within_one_sweep(both: Engine) -
     assert (again.id, again.attempt) == (job.id, 2)
 
 
+def test_a_lane_that_the_settings_no_longer_name_is_reconciled_too(both: Engine) -> None:
+    both.scripts.set_lanes({"former": 1.0})
+    both.scripts.enqueue(new_job(lane="former"))
+    both.redis.delete(both.keys.ring("former"))
+    Reconciler().run(Context(both))
+    assert both.redis.zcard(both.keys.ring("former")) == 1
+
+
 def test_reconciling_walks_all_queues_and_leaves_foreign_ones_alone(both: Engine) -> None:
     both.redis.sadd("rq:queues", "rq:queue:default", "rq:queue:some.thing", b"rq:queue:\xff\xfe.bulk", "nonsense")
     both.redis.lpush("rq:queue:default", "foreign")

@@ -53,6 +53,7 @@ def test_the_flood_note_says_what_holds_it() -> None:
     assert words.flood_note(rows(), CREW) == ""
     note = words.flood_note(rows(FLOOD), CREW)
     assert note == "acme is flooding its own queue and its cap holds it to 2 of 4 slots. Nobody else waits for it."
+    assert words.flood_note(rows(FLOOD), Crew(slots=2)) == "acme is flooding its own queue. Nobody else waits for it."
     both = rows(FLOOD, QueueView("bluefin", "bulk", 900, 1.0, 2))
     assert words.flood_note(both, CREW) == "acme and bluefin are flooding. Nobody else waits for them."
 

@@ -122,6 +122,17 @@ def test_a_supervisor_elsewhere_is_forgotten_after_many_missed_heartbeats(crew: 
     assert not crew.engine.redis.exists(supervisor_key(crew.engine.keys, "gone"))
 
 
+def test_a_slot_whose_supervisor_is_unknown_is_no_rq_worker_any_more(crew: Crew) -> None:
+    """It registered itself after its supervisor's last word; plain RQ workers are none of our business."""
+    names = ["host-0123abcd-1.1", "host-89ef4567-2.13", "plain-rq-worker"]
+    for name in names:
+        crew.engine.redis.sadd("rq:workers", rq_worker(name))
+        crew.engine.redis.hset(rq_worker(name), "state", "idle")
+    announce(crew.engine, report(crew, "host-89ef4567"), [])
+    prune(crew.engine)
+    assert {worker.name for worker in rq_workers(crew)} == {"host-89ef4567-2.13", "plain-rq-worker"}
+
+
 def test_a_flushed_redis_gets_its_records_back(crew: Crew) -> None:
     crew.start(processes=2)
     crew.wait_slots(2)

@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from jobops.engine.lanes import of_every_lane
 from jobops.engine.queues import active_tenants, read_queues
 from jobops.engine.records import QueueView
 from jobops.management.base import OperatorCommand, Refused
 from jobops.runtime import get_engine
-from jobops.runtime.lanes import of_every_lane
 from tenants.models import Tenant
 
 COLUMNS = ("tenant", "lane", "depth", "oldest_age", "running", "cap", "weight", "paused")

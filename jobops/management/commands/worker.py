@@ -13,12 +13,12 @@ from redis.exceptions import RedisError
 
 from jobops.contracts.runner import ContractRunner
 from jobops.embedded import advice
+from jobops.engine.lanes import known_lanes
 from jobops.engine.supervisor import Supervisor
 from jobops.engine.worker_options import WorkerOptions
 from jobops.management.base import OperatorCommand, Refused, Usage
 from jobops.management.connections import HOOKS
 from jobops.runtime import get_engine
-from jobops.runtime.lanes import known_lanes
 
 log = logging.getLogger("jobops.worker")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from jobops.engine.records import Counters
-from jobops.metrics.condition import LATE_S, LATE_URGENT_S, Condition
+from jobops.metrics.condition import LATE_S, LATE_URGENT_S, Condition, is_retrying
 from jobops.metrics.headline import Headline, ended_by_minute, headline, retries_by_minute
 from jobops.metrics.rows import TenantRow, worst_first
 from jobops.web import charts
@@ -168,7 +168,7 @@ def line_of(row: TenantRow, shot: Snapshot, *, staff: bool, scale: float | None 
         running=charts.bar(row.running, of, words, tone="warn" if full else "mark"),
         full=full,
         share=_share(row, scale or scale_of([row])) if staff else None,
-        retrying=row.condition is Condition.RETRYING or (row.retry_rate or 0) > 0.1,
+        retrying=is_retrying(row.counters.starts, row.counters.retries),
         spark=_ended(row, shot),
     )
 

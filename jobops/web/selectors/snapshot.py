@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from threading import Lock
 
 from django.conf import settings
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
 
 from dlq.models import UNDRAINED, DeadLetter
 from jobops.engine.worker_views import SupervisorView, read_supervisors
@@ -40,22 +42,31 @@ class Snapshot:
 
 
 _kept: tuple[float, Snapshot] | None = None
+_away_until = 0.0
 _lock = Lock()
 
 
 def snapshot() -> Snapshot:
     """The rows of all tenants, at most a second old. Raises ``redis.RedisError`` when Redis is away."""
-    global _kept
+    global _kept, _away_until
     with _lock:
-        if _kept is None or time.monotonic() - _kept[0] >= KEEP_S:
+        if _kept is not None and time.monotonic() - _kept[0] < KEEP_S:
+            return _kept[1]
+        # While Redis hangs, one request waits for its time-out, and those behind it do not wait for one each.
+        if time.monotonic() < _away_until:
+            raise RedisConnectionError("it was away a moment ago")
+        try:
             _kept = (time.monotonic(), _read())
+        except RedisError:
+            _away_until = time.monotonic() + KEEP_S
+            raise
         return _kept[1]
 
 
 def forget() -> None:
     """Read anew at the next call: somebody has just changed a tenant and wants to see it."""
-    global _kept
-    _kept = None
+    global _kept, _away_until
+    _kept, _away_until = None, 0.0
 
 
 def urgent_lane() -> str:
