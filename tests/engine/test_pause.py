@@ -145,6 +145,17 @@ def test_pausing_all_stops_every_tenant_and_resume_lets_all_go(scripts: Scripts)
     assert {many[0].need().id, many[1].need().id} == {"a", "b"}
 
 
+def test_idle_slots_sleep_while_all_is_paused(scripts: Scripts) -> None:
+    """Work that may not start wakes nobody, or the fleet would spin until resume."""
+    slot = Slot(scripts)
+    slot.claim()
+    scripts.pause()
+    scripts.enqueue_many([job("a"), job("b", tenant="beta", lane="interactive")])
+    for _ in range(3):
+        assert scripts.wait_for_wake(LANES, 15) is False
+        assert slot.claim() is None
+
+
 def test_a_slot_that_asked_while_all_was_paused_is_woken_by_resume(scripts: Scripts) -> None:
     scripts.pause()
     scripts.enqueue(job("a"))

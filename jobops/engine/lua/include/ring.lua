@@ -23,6 +23,7 @@ end
 local function wake(lane)
   local idle = k('idle', lane)
   if rcall('ZCARD', idle) == 0 then return end
+  if rcall('HGET', CELL, 'paused') == '1' then return end -- it would find nothing, and wake itself again
   rcall('ZREMRANGEBYSCORE', idle, '-inf', '(' .. string.format('%.0f', now))
   local list = k('wake', lane)
   if rcall('LLEN', list) < rcall('ZCARD', idle) then
