@@ -26,7 +26,7 @@ def prepare_django(home: Path) -> None:
     os.environ |= {
         "DATABASE_URL": os.environ.get("BENCH_DATABASE_URL") or f"sqlite:///{home}/bench.sqlite3",
         "JOBOPS_VAR": str(home),
-        "SECRET_KEY": "only for the bench",
+        "SECRET_KEY": "only for the bench, known to everybody",
         "JOBOPS_LOG_LEVEL": "ERROR",
         "DJANGO_SETTINGS_MODULE": "jobops.settings",
     }

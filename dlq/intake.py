@@ -14,6 +14,7 @@ from dlq.models import DeadLetter
 from jobops.engine.client import Engine
 from jobops.engine.records import Death
 from tenants.models import Tenant
+from tenants.policy import belongs
 
 log = logging.getLogger(__name__)
 
@@ -93,9 +94,10 @@ def _insert(letters: list[DeadLetter]) -> set[tuple[str, int]]:
     with transaction.atomic(durable=True):
         slugs = {letter.tenant_slug for letter in letters}
         # A tenant deleted between this look and the commit fails the batch; the second look, singly, misses it.
-        tenants = dict(Tenant.objects.filter(slug__in=slugs).values_list("slug", "pk"))
+        tenants = {tenant.slug: tenant for tenant in Tenant.objects.filter(slug__in=slugs).only("pk", "slug")}
         for letter in letters:
-            letter.tenant_id = tenants.get(letter.tenant_slug)
+            tenant = tenants.get(letter.tenant_slug)
+            letter.tenant_id = tenant.pk if tenant is not None and belongs(letter.tenant_uid, tenant) else None
         DeadLetter.objects.bulk_create(letters, ignore_conflicts=True)
         # Looked up, not assumed: where a conflict is ignored, SQLite leaves out also what breaks another constraint.
         ids = [letter.job_id for letter in letters]

@@ -93,7 +93,7 @@ def _bare(death: Death) -> DeadLetter:
         slug, lane = "", ""
     dead_at = _instant(death.died_at_ms) or timezone.now()
     promise = promise_for(job_type)
-    return DeadLetter(
+    letter = DeadLetter(
         job_id=identity(death.job_id),
         attempt=max(0, min(death.attempt, MAX_INTEGER)),
         attempts=max(0, min(death.attempt, MAX_INTEGER)),
@@ -106,6 +106,9 @@ def _bare(death: Death) -> DeadLetter:
         dead_at=dead_at,
         due_at=promise.due_at(dead_at),
     )
+    # For the intake, which looks its tenant up: the slug alone may be another customer's by now.
+    letter.tenant_uid = visible(death.fields.get(b"jo_tenant_uid", b""))
+    return letter
 
 
 def _payload(data: bytes) -> tuple[str, bytes | None]:

@@ -70,6 +70,9 @@ class DeadLetter(models.Model):
     key = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
+    tenant_uid: str = ""
+    """Not stored: whose job it was, by the tenant's lasting identity."""
+
     class Meta:
         ordering: ClassVar = ["-dead_at", "-id"]
         constraints: ClassVar = [

@@ -24,6 +24,8 @@ import redis
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
 LOCK_TIMEOUT_S = 5.0
+# How long a process of ours waits for a Redis that is connected but silent.
+ANSWER_TIMEOUT_S = 5.0
 # A unix socket's path has 104 bytes on macOS and 108 on Linux, its closing zero included.
 SOCKET_PATH_LIMIT = 100
 
@@ -81,10 +83,15 @@ def advice(url: str) -> str:
     """Return the one line that tells a person what to do when no Redis answers at `url`."""
     if url.startswith("unix://"):
         return (
-            f"no Redis answers at {url}: start the embedded one with `make dev` (or `make demo`), "
+            f"no Redis answers at {_without_password(url)}: start the embedded one with `make dev` (or `make demo`), "
             "or set JOBOPS_REDIS_URL to your own"
         )
     return f"no Redis answers at {_without_password(url)}: start it, or correct JOBOPS_REDIS_URL"
+
+
+def silence(url: str) -> str:
+    """Return the one line that tells a person that the Redis at `url` takes connections and says nothing."""
+    return f"Redis at {_without_password(url)} does not answer ({ANSWER_TIMEOUT_S:g} s): look whether it hangs"
 
 
 class EmbeddedRedis:
@@ -114,6 +121,11 @@ class EmbeddedRedis:
     def pid(self) -> int | None:
         """The server's process id, or None when it is not running."""
         return self._process.pid if self._process and self._process.poll() is None else None
+
+    @property
+    def exit_code(self) -> int | None:
+        """How the server that was started last ended by itself: negative, the signal. None while it runs."""
+        return self._process.poll() if self._process else None
 
     def start(self) -> Self:
         """Start the server and wait until it has read its append-only file and answers.
@@ -238,4 +250,5 @@ class EmbeddedRedis:
 
 def _without_password(url: str) -> str:
     scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
+    # It may stand before the host, and in the query.
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"

@@ -7,6 +7,7 @@ and says what would be right. An empty variable counts as unset. No setting is r
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import math
 import os
 import re
@@ -14,6 +15,7 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -28,6 +30,10 @@ _REDIS_SCHEMES = ("redis", "rediss", "unix")
 _POSTGRES_SCHEMES = ("postgres", "postgresql")
 _SQLITE_SCHEME = "sqlite"
 _LANE = re.compile(LANE_PATTERN)
+# What Django compares a request's host with: no scheme, no port. A leading dot stands for all below a domain.
+_HOST = re.compile(r"\*|\.?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?|\[[0-9A-Fa-f:.]+\]")
+SHORTEST_SECRET_KEY = 32
+LONGEST_OWNER = 100
 
 
 class BadSetting(SystemExit):
@@ -113,12 +119,47 @@ def words(variable: str, default: Collection[str] = ()) -> list[str]:
     return [part for part in parts if part] or list(default)
 
 
+def hosts(variable: str, default: Collection[str]) -> list[str]:
+    """Return a comma-separated list of host names as Django's ALLOWED_HOSTS wants them: no scheme, no port."""
+    example = "use names such as jobops.example.com,127.0.0.1"
+    for host in _parts(variable, example):
+        if not _HOST.fullmatch(host):
+            refuse(variable, f"has {host!r}, which is no host name (it has no scheme, port or path): {example}")
+    return words(variable, default)
+
+
+def origins(variable: str) -> list[str]:
+    """Return a comma-separated list of origins: scheme and host, and a port unless it is the scheme's own."""
+    example = "use origins such as https://jobops.example.com"
+    for origin in _parts(variable, example):
+        scheme, _, host = origin.partition("://")
+        host = re.sub(r":[0-9]{1,5}$", "", host) if not host.endswith("]") else host
+        # Django takes https://*.example.com too.
+        if scheme not in ("http", "https") or not _HOST.fullmatch(host.removeprefix("*")):
+            refuse(variable, f"has {origin!r}, which is no origin (https:// or http://, then a host): {example}")
+    return words(variable)
+
+
+def owner(variable: str, default: str) -> str:
+    """Return the name of who owns something: not blank, and not longer than the database takes."""
+    value = text(variable, default)
+    if os.environ.get(variable, "").strip() != os.environ.get(variable, "") and not is_set(variable):
+        refuse(variable, "is blank: use the name of a team, such as operations")
+    if len(value) > LONGEST_OWNER:
+        refuse(variable, f"has {len(value)} characters: use a name of at most {LONGEST_OWNER}")
+    return value
+
+
 def modules(variable: str) -> list[str]:
-    """Return a comma-separated list of dotted module names. Whether they can be imported is a system check's matter."""
+    """Return a comma-separated list of dotted module names, all of which can be found; none is imported."""
     names = words(variable)
     for name in names:
         if not all(part.isidentifier() for part in name.split(".")):
             refuse(variable, f"has {name!r}, which is no module name: use dotted names such as shop.jobs,mail.jobs")
+    for name in names:
+        if missing := _missing_module(name):
+            what = "which" if missing == name else f"and {missing!r}"
+            refuse(variable, f"has {name!r}, {what} cannot be found: correct the name, or put its folder on PYTHONPATH")
     return names
 
 
@@ -182,24 +223,63 @@ def database(variable: str, default: Path) -> dict[str, Any]:
         refuse(variable, f"has the scheme {parts.scheme!r}: use {wanted}")
     if not parts.path.strip("/"):
         refuse(variable, f"names no database: use {wanted}")
+    if parts.scheme == _SQLITE_SCHEME and (parts.netloc or not parts.path.startswith("//")):
+        refuse(variable, "names no full path: use sqlite:////full/path.sqlite3, with four slashes")
     config: dict[str, Any] = environ.Env.db_url_config(value)
-    if parts.scheme in _POSTGRES_SCHEMES:
+    if parts.scheme == _SQLITE_SCHEME:
+        _check_sqlite(variable, Path(config["NAME"]))
+    else:
         config["HOST"] = unquote(config["HOST"])  # a socket's directory comes percent-encoded
     return config
 
 
-def secret_key(variable: str, keep_in: Path | None) -> str:
-    """Return Django's secret key. When unset, one is made and kept in the file `keep_in`; without a file: refused."""
+def folder(variable: str, default: Path) -> Path:
+    """Return a folder's full path, whether it exists yet or not. What stands in its way is refused."""
+    path = Path(text(variable, str(default)))
+    try:
+        path = path.resolve()
+        standing = next(place for place in (path, *path.parents) if place.exists())
+    except (OSError, RuntimeError) as error:  # the latter: symbolic links in a circle
+        refuse(variable, f"is {str(path)!r}, which cannot be used ({_why(error)}): use a folder's full path")
+    if not standing.is_dir():
+        refuse(variable, f"is {str(path)!r}, but {standing} is no folder: use a folder's full path")
+    if not os.access(standing, os.X_OK):
+        refuse(variable, f"is {str(path)!r}, but this user may not enter {standing}: use a folder of its own")
+    return path
+
+
+def make_folder(variable: str, path: Path) -> None:
+    """Make a folder that files will be written to; `variable` is what put it there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _refuse_folder(variable, path, error)
+    if not os.access(path, os.W_OK | os.X_OK):
+        refuse(variable, f"leads to {path}, where this user may not write: use a folder of its own")
+
+
+def secret_key(
+    variable: str, keep_in: Path | None, *, kept_by: str = "JOBOPS_VAR", shortest: int = SHORTEST_SECRET_KEY
+) -> str:
+    """Return Django's secret key. When unset, one is made and kept in the file `keep_in`; without a file: refused.
+
+    `kept_by` names the variable that says where the file is. A given key of less than `shortest` characters is refused.
+    """
     value = text(variable)
+    if value and len(value) < shortest:
+        refuse(variable, f"has {len(value)} characters: use a random text of at least {shortest}")
     if value:
         return value
     if keep_in is None:
         refuse(
             variable, "is not set: with DATABASE_URL and DEBUG off it must be, to a long random text all hosts share"
         )
-    if not keep_in.exists():
-        _write_once(keep_in, secrets.token_urlsafe(48))
-    return keep_in.read_text().strip()
+    try:
+        if not keep_in.exists():
+            _write_once(keep_in, secrets.token_urlsafe(48))
+        return keep_in.read_text().strip()
+    except OSError as error:
+        _refuse_folder(kept_by, keep_in.parent, error)
 
 
 def _write_once(path: Path, content: str) -> None:
@@ -210,6 +290,60 @@ def _write_once(path: Path, content: str) -> None:
         draft.flush()
         with contextlib.suppress(FileExistsError):
             os.link(draft.name, path)
+
+
+def _refuse_folder(variable: str, path: Path, error: OSError) -> NoReturn:
+    refuse(variable, f"leads to {path}, which cannot be written ({_why(error)}): use a folder of its own")
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _check_sqlite(variable: str, path: Path) -> None:
+    """The folder must be there: made silently, a typing error would be a new, empty database."""
+    try:
+        folder_is_there, is_folder = path.parent.is_dir(), path.is_dir()
+    except OSError as error:
+        refuse(variable, f"names {path}, which cannot be used ({_why(error)}): use sqlite:////full/path.sqlite3")
+    if not folder_is_there:
+        refuse(variable, f"names a file in {path.parent}, which is no folder: make that, or correct the path")
+    if is_folder:
+        refuse(variable, f"names {path}, which is a folder: use sqlite:////full/path.sqlite3")
+
+
+def _parts(variable: str, example: str) -> list[str]:
+    """The parts of a comma-separated list, none when it is unset; an empty one is refused."""
+    value = text(variable)
+    parts = [part.strip() for part in value.split(",")] if value else []
+    if not all(parts):
+        refuse(variable, f"is {value!r}, with an empty part: {example}")
+    return parts
+
+
+def _missing_module(name: str) -> str:
+    """The first part of a dotted name that cannot be found, or nothing. No part is imported."""
+    found, path = "", None
+    for part in name.split("."):
+        found = f"{found}.{part}".lstrip(".")
+        spec = _spec(found, path)
+        if spec is None:
+            return found
+        try:
+            path = list(spec.submodule_search_locations or ())
+        except KeyError:  # a folder without __init__.py in another one: only importing tells what lies in it
+            return ""
+    return ""
+
+
+def _spec(name: str, path: list[str] | None) -> ModuleSpec | None:
+    if path is None:
+        try:
+            return importlib.util.find_spec(name)
+        except ValueError:  # a module such as __main__ has none
+            return None
+    finders = (finder.find_spec(name, path) for finder in sys.meta_path)
+    return next((spec for spec in finders if spec is not None), None)
 
 
 def _split(variable: str, value: str, wanted: str) -> SplitResult:
@@ -225,4 +359,9 @@ def _split(variable: str, value: str, wanted: str) -> SplitResult:
 
 
 def _bounds(minimum: float, maximum: float) -> str:
-    return f"of at least {minimum:g}" if maximum == math.inf else f"from {minimum:g} to {maximum:g}"
+    return f"of at least {_plain(minimum)}" if maximum == math.inf else f"from {_plain(minimum)} to {_plain(maximum)}"
+
+
+def _plain(value: float) -> str:
+    """A number as a person writes it: 67108864, not 6.71089e+07."""
+    return str(int(value)) if value == int(value) else f"{value:g}"

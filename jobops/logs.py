@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import structlog
 
 FORMATS = ("text", "json")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
@@ -14,6 +16,13 @@ _SHARED: list[Any] = [
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
+
+
+def as_one_warning(record: logging.LogRecord) -> bool:
+    """Make one line of an event that strangers cause at will: a request for a host that is not ours is no fault."""
+    record.levelno, record.levelname = logging.WARNING, "WARNING"
+    record.exc_info = record.exc_text = record.stack_info = None
+    return logging.getLogger(record.name).isEnabledFor(logging.WARNING)
 
 
 def configure(style: str, level: str) -> dict[str, Any]:
@@ -40,7 +49,11 @@ def configure(style: str, level: str) -> dict[str, Any]:
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last, renderer],
             }
         },
+        "filters": {"one warning": {"()": lambda: as_one_warning}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
-        "loggers": {"django": {"handlers": [], "level": level, "propagate": True}},
+        "loggers": {
+            "django": {"handlers": [], "level": level, "propagate": True},
+            "django.security.DisallowedHost": {"filters": ["one warning"]},
+        },
     }

@@ -80,6 +80,19 @@ def can(user: AnyUser, action: Action, tenant: Tenant | None = None) -> Allowed:
     return Allowed(False, refusals[0])
 
 
+def acts_as_staff(user: AnyUser) -> bool:
+    """Whether a pause that this person sets is the operators', which a tenant's own people cannot lift."""
+    return bool(can(user, Action.PAUSE_ANY))
+
+
+def can_resume(user: AnyUser, tenant: Tenant) -> Allowed:
+    """Whether this person may lift the pause of this tenant: who set it counts too."""
+    allowed = can(user, Action.PAUSE, tenant)
+    if allowed and tenant.paused and tenant.paused_by_staff and not acts_as_staff(user):
+        return Allowed(False, "Our team paused this, so only our team can resume it.")
+    return allowed
+
+
 def masked(user: AnyUser, tenant: Tenant | None) -> bool:
     """Whether this person sees payloads only with what the contract says to ``redact`` masked."""
     return not can(user, Action.SEE_PAYLOAD, tenant)

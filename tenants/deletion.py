@@ -7,7 +7,7 @@ from django.db import transaction
 from redis.exceptions import RedisError
 
 from jobops.engine.client import Engine
-from tenants.errors import EngineAway, TenantBusy, TenantGone
+from tenants.errors import AlreadyPaused, EngineAway, TenantBusy, TenantGone
 from tenants.leftovers import cancel_jobs, leftovers
 from tenants.models import Tenant
 from tenants.policy import get_pusher
@@ -52,7 +52,10 @@ def _refuse_if_busy(tenant: Tenant, by: Actor, engine: Engine) -> None:
 
 
 def _clear_away(tenant: Tenant, by: Actor, engine: Engine) -> None:
-    change = tenant_pause(tenant=tenant, by=by, reason="is being deleted", close_intake=True)
+    try:
+        change = tenant_pause(tenant=tenant, by=by, reason="is being deleted", close_intake=True)
+    except AlreadyPaused:
+        change = tenant_set(tenant=tenant, by=by, intake_closed=True)
     if not change.in_force:
         raise EngineAway(f"{change.problem}; the tenant was paused, not deleted")
     cancelled = cancel_jobs(tenant, engine)

@@ -1,5 +1,9 @@
 """What can go wrong with a tenant: one named error for each refusal, all with one clear line of text."""
 
+from datetime import datetime
+
+from django.utils import timezone
+
 
 class TenantError(Exception):
     """Base of every refusal in this app; ``str()`` of it is fit for a person."""
@@ -40,6 +44,37 @@ class TenantGone(TenantError):
     def __init__(self, slug: str) -> None:
         self.slug = slug
         super().__init__(f"tenant {slug!r} was deleted in the meantime; nothing was changed")
+
+
+class AlreadyPaused(TenantError):
+    """Somebody paused the tenant before; who and why stay as they said it."""
+
+    def __init__(self, slug: str, *, by: str, since: datetime | None, reason: str, in_force: bool = True) -> None:
+        self.slug, self.by, self.since, self.reason, self.in_force = slug, by, since, reason, in_force
+        super().__init__(self.text(by))
+
+    def text(self, by: str) -> str:
+        """The refusal, with other words for who paused it; the instant in the active zone."""
+        since = f" since {timezone.localtime(self.since):%Y-%m-%d %H:%M %Z}" if self.since else ""
+        return f"{self.slug} is already paused by {by or 'somebody'}{since}: {self.reason}" + (
+            "" if self.in_force else " (not in force yet; the scheduler sees to it)"
+        )
+
+
+class NotPaused(TenantError):
+    """There is no pause to lift."""
+
+    def __init__(self, slug: str) -> None:
+        self.slug = slug
+        super().__init__(f"{slug} is not paused")
+
+
+class PausedByStaff(TenantError):
+    """A pause that staff set is theirs to lift."""
+
+    def __init__(self, slug: str) -> None:
+        self.slug = slug
+        super().__init__(f"{slug} was paused by the operators, and only they can resume it")
 
 
 class EngineAway(TenantError):

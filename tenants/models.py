@@ -31,6 +31,7 @@ class Tenant(models.Model):
     paused_by = models.CharField(max_length=150, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     pause_reason = models.CharField(max_length=500, blank=True)
+    paused_by_staff = models.BooleanField(default=False, help_text="Only staff may lift this pause.")
 
     may_pause = models.BooleanField(default=False, help_text="Its admins may pause and resume it.")
     may_replay = models.BooleanField(default=False, help_text="Its admins may replay and discard its dead letters.")

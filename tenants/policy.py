@@ -64,7 +64,14 @@ def policy_of(tenant: Tenant) -> Policy:
         paused=tenant.paused,
         intake_closed=tenant.intake_closed,
         version=tenant.policy_version,
+        uid=str(tenant.pk),
     )
+
+
+def belongs(uid: str, tenant: Tenant) -> bool:
+    """Whether a job with this tenant ``uid`` is this tenant's, and not a former owner's of the same slug. Jobs that
+    carry none (of plain RQ) go by the slug."""
+    return not uid or uid == str(tenant.pk)
 
 
 def new_version() -> int:

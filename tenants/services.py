@@ -5,14 +5,15 @@ Callers ask ``access.can`` before; services do not know who may do what.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, Unpack
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from tenants.errors import InvalidTenant, TenantExists, TenantGone
+from tenants.access import AnyUser, acts_as_staff
+from tenants.errors import AlreadyPaused, InvalidTenant, NotPaused, PausedByStaff, TenantExists, TenantGone
 from tenants.fields import REASON_LENGTH, TenantFields, clean_fields, clean_slug, clean_text
 from tenants.models import Tenant
 from tenants.policy import PolicyPush, new_version, next_version
@@ -20,7 +21,7 @@ from tenants.policy import PolicyPush, new_version, next_version
 log = logging.getLogger(__name__)
 
 # Who does it: a signed-in person, or the name of what acts by itself ("command:root", "scheduler").
-Actor: TypeAlias = AbstractBaseUser | AnonymousUser | str
+Actor: TypeAlias = AnyUser | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,30 +60,58 @@ def tenant_set(*, tenant: Tenant, by: Actor, **fields: Unpack[TenantFields]) -> 
     cleaned = clean_fields(fields)
     if cleaned.get("name") == "":
         cleaned["name"] = tenant.slug
-    return _change(f"set {', '.join(cleaned) or 'nothing'} of", tenant, by, cleaned)
+    return _change(f"set {', '.join(cleaned) or 'nothing'} of", tenant, by, lambda now: cleaned)
 
 
 def tenant_pause(*, tenant: Tenant, by: Actor, reason: str, close_intake: bool = False) -> Change:
     """No job of this tenant starts any more; what runs finishes, what comes in waits.
 
-    ``close_intake`` refuses new jobs too. Pausing a paused tenant changes who and why, not since when.
-    Raises ``InvalidTenant`` without a reason, or ``TenantGone``.
+    Who repeats a pause of theirs that is not in force yet tries to bring it into force; nothing else of it changes.
+    ``close_intake`` refuses new jobs too. A pause by staff or by a command is theirs alone to lift.
+    Raises ``InvalidTenant`` without a reason, ``AlreadyPaused`` (nothing is changed then), or ``TenantGone``.
     """
     reason = clean_text("reason", reason, REASON_LENGTH)
     if not reason:
         raise InvalidTenant("reason", "say why, for those who find the tenant paused")
-    fields: dict[str, Any] = {"paused": True, "paused_by": actor_name(by), "pause_reason": reason}
-    if close_intake:
-        fields["intake_closed"] = True
+    closing: dict[str, Any] = {"intake_closed": True} if close_intake else {}
+    marks = {"paused": True, "paused_by": actor_name(by), "paused_by_staff": _is_staff(by), "pause_reason": reason}
+
+    def fields(now: Tenant) -> dict[str, Any]:
+        if not now.paused:
+            return {**marks, "paused_at": timezone.now(), **closing}
+        if now.policy_is_stale and now.paused_by == marks["paused_by"]:
+            return closing
+        raise AlreadyPaused(
+            now.slug,
+            by=now.paused_by,
+            since=now.paused_at,
+            reason=now.pause_reason,
+            in_force=not now.policy_is_stale,
+        )
+
     return _change("paused", tenant, by, fields)
 
 
 def tenant_resume(*, tenant: Tenant, by: Actor, open_intake: bool = False) -> Change:
-    """Its jobs start again; ``open_intake`` takes new ones again too. Raises ``TenantGone``."""
-    fields: dict[str, Any] = {"paused": False, "paused_by": "", "paused_at": None, "pause_reason": ""}
-    if open_intake:
-        fields["intake_closed"] = False
-    return _change("resumed", tenant, by, fields)
+    """Its jobs start again; ``open_intake`` takes new ones again too, also when it was not paused.
+
+    Raises ``PausedByStaff`` for others, ``NotPaused``, or ``TenantGone``. Of a tenant that is not paused the limits
+    are pushed all the same: the engine may know otherwise, as after a restored database.
+    """
+    there_was = True
+
+    def fields(now: Tenant) -> dict[str, Any]:
+        nonlocal there_was
+        if now.paused and now.paused_by_staff and not _is_staff(by):
+            raise PausedByStaff(now.slug)
+        there_was = now.paused or now.policy_is_stale or (open_intake and now.intake_closed)
+        return {**marks, "intake_closed": False} if open_intake else marks
+
+    marks = {"paused": False, "paused_by": "", "paused_at": None, "pause_reason": "", "paused_by_staff": False}
+    change = _change("resumed", tenant, by, fields)
+    if not there_was:
+        raise NotPaused(tenant.slug)
+    return change
 
 
 def actor_name(by: Actor) -> str:
@@ -90,15 +119,21 @@ def actor_name(by: Actor) -> str:
     return (by if isinstance(by, str) else by.get_username())[:150]
 
 
-def _change(what: str, tenant: Tenant, by: Actor, fields: dict[str, Any]) -> Change:
+def _is_staff(by: Actor) -> bool:
+    # What acts without a signed-in person is a command, and whoever runs commands operates the system.
+    return isinstance(by, str) or acts_as_staff(by)
+
+
+def _change(what: str, tenant: Tenant, by: Actor, fields: Callable[[Tenant], dict[str, Any]]) -> Change:
+    """``fields``: what to write, decided on the row as it is under the lock; it may refuse instead."""
     with transaction.atomic():
         # Locked, and read afresh: the caller's copy may be as old as a form that stood open over lunch.
         now = Tenant.objects.select_for_update().filter(pk=tenant.pk).first()
         if now is None:
             raise TenantGone(tenant.slug)
-        if fields.get("paused") and not now.paused:
-            fields = {**fields, "paused_at": timezone.now()}
-        Tenant.objects.filter(pk=tenant.pk).update(**fields, policy_version=next_version(), updated_at=timezone.now())
+        Tenant.objects.filter(pk=tenant.pk).update(
+            **fields(now), policy_version=next_version(), updated_at=timezone.now()
+        )
         push = _push_on_commit(now)
     return _done(what, tenant, push, by)
 

@@ -14,6 +14,7 @@ from tests.tools import TEST_ALL
 DATABASE_VARIABLE = "TEST_DATABASE_URL"
 """Names the server to run on instead of SQLite; set by `python -m tests.postgres`."""
 
+SECRET_KEY = "only for tests, and known to everybody"
 _FOREIGN = ("DATABASE_URL", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS")
 
 
@@ -29,11 +30,11 @@ def prepare() -> Path:
     os.environ["JOBOPS_REDIS_URL"] = embedded.url_of(home / "redis")
     os.environ["DATABASE_URL"] = os.environ.get(DATABASE_VARIABLE) or f"sqlite:///{home}/db.sqlite3"
     os.environ["JOBOPS_DEMO"] = "1"  # the demo's jobs and tables are tested too
-    os.environ["SECRET_KEY"] = "only for tests"
+    os.environ["SECRET_KEY"] = SECRET_KEY
     os.environ["JOBOPS_LOG_LEVEL"] = "WARNING"
     return home
 
 
 def read_only() -> None:
     """For programs that only look at the settings (mypy's Django plugin): the demo's tables, and no file written."""
-    os.environ |= {"JOBOPS_DEMO": "1", "SECRET_KEY": "only for tests", "DATABASE_URL": "sqlite:////tmp/unused.sqlite3"}
+    os.environ |= {"JOBOPS_DEMO": "1", "SECRET_KEY": SECRET_KEY, "DATABASE_URL": "sqlite:////tmp/unused.sqlite3"}

@@ -54,7 +54,11 @@ class OutboxEntry(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(fields=["next_try_at", "created_at"], name="outbox_due", condition=models.Q(state="waiting")),
+            # By tenant first: the relay asks which tenants have something due, and then for the first rows of each.
+            models.Index(fields=["tenant", "next_try_at"], name="outbox_due", condition=models.Q(state="waiting")),
+            models.Index(
+                fields=["tenant", "created_at", "id"], name="outbox_order", condition=models.Q(state="waiting")
+            ),
             models.Index(fields=["first_pushed_at"], name="outbox_unconfirmed", condition=models.Q(state="waiting")),
             models.Index(fields=["tenant", "created_at"], name="outbox_tenant"),
             models.Index(fields=["ended_at"], name="outbox_ended", condition=models.Q(ended_at__isnull=False)),
@@ -69,3 +73,23 @@ class OutboxEntry(models.Model):
     def queue(self) -> str:
         """The RQ queue it is meant for: ``<tenant>.<lane>``."""
         return f"{self.tenant}.{self.lane}"
+
+
+class OutboxHold(models.Model):
+    """A tenant whose jobs Redis refuses at present: the relay leaves all its rows alone until ``until``.
+
+    One row for a tenant, however many rows of it wait in the outbox.
+    """
+
+    tenant = models.CharField(primary_key=True, max_length=50)
+    until = models.DateTimeField()
+    refusals = models.PositiveIntegerField(help_text="Tries in a row in which nothing was taken in.")
+    reason = models.CharField(max_length=50, help_text="The class of the refusal.")
+    since = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "outbox hold"
+        verbose_name_plural = "outbox holds"
+
+    def __str__(self) -> str:
+        return f"{self.tenant} until {self.until} ({self.reason})"

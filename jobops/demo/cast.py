@@ -37,7 +37,7 @@ SHOPS = (ACME, BLUEFIN, ORCHID, DELTA, CINDER)
 
 ACCOUNTS = (
     Account("oncall", "on call", "triage for every tenant"),
-    Account("operator", "operator", "look after workers, tenants and limits"),
+    Account("operator", "operator", "pause any tenant; limits: manage.py tenants set"),
     Account("acme-admin", "admin", "see and pause acme-retail, nothing else", ACME.slug),
     Account("acme-viewer", "viewer", "see acme-retail, nothing else", ACME.slug),
     Account("superuser", "superuser", "do everything"),

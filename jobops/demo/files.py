@@ -1,19 +1,17 @@
-"""The demo's files: product photos and catalog archives to work on, made once; results, kept bounded."""
+"""The demo's source files: product photos and catalog archives to work on, made once. Needs Pillow."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
 import random
-import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from PIL import Image, ImageDraw
+
+from jobops.demo.results import fresh_file
 
 PHOTO_SIZE = (1600, 1200)
 PHOTOS = tuple(f"photo-{number:02d}.jpg" for number in range(1, 13))
@@ -42,37 +40,6 @@ def make_sources(folder: Path) -> None:
     if not (folder / BOMB).exists():
         with fresh_file(folder / BOMB) as file:
             _bomb(file)
-
-
-@contextmanager
-def fresh_file(path: Path) -> Iterator[IO[bytes]]:
-    """A binary file that appears at ``path`` whole or not at all: readers and a killed writer never meet half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "w+b") as file:
-            yield file
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def keep_newest(folder: Path, keep: int) -> int:
-    """Delete all but the newest ``keep`` files of a folder, also what killed writers left; answers how many went.
-
-    Safe to run by several processes at once.
-    """
-    dated: list[tuple[float, Path]] = []
-    for path in folder.iterdir() if folder.is_dir() else ():
-        try:
-            dated.append((path.stat().st_mtime, path))
-        except FileNotFoundError:
-            continue
-    dated.sort(reverse=True)
-    for _, path in dated[keep:]:
-        path.unlink(missing_ok=True)
-    return max(len(dated) - keep, 0)
 
 
 def _photo(rng: random.Random) -> Image.Image:

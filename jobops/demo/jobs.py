@@ -25,10 +25,10 @@ from django.db.models import Count, Sum
 from PIL import Image, UnidentifiedImageError
 
 from jobops import Backoff, Discard, Poison, RetryLater, job
-from jobops.demo.files import fresh_file, keep_newest
 from jobops.demo.memory import memory_limit
 from jobops.demo.models import Order, Statement
 from jobops.demo.places import Places
+from jobops.demo.results import fresh_file, keep_newest
 
 SOCKET_TIMEOUT_S = 5.0
 EXPORTS_KEPT = 25

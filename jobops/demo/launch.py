@@ -20,7 +20,7 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from jobops.demo.places import Places
-from jobops.demo.processes import Processes, Program
+from jobops.demo.processes import Processes, Program, ending
 from jobops.embedded import EmbeddedRedis, EmbeddedRedisError
 
 LOOPBACK = "127.0.0.1"
@@ -142,7 +142,7 @@ class Stack:
 
     def _look(self) -> None:
         if self._redis is not None and self._redis.pid is None:
-            self._say("redis was stopped; starting it again on its append-only file")
+            self._say(f"redis {ending(self._redis.exit_code or 0)}; starting it again on its append-only file")
             try:
                 self._redis.start()
                 self._say(f"redis is running again (pid {self._redis.pid})")

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from jobops.demo.files import fresh_file
+from jobops.demo.results import fresh_file
 
 
 @dataclass(frozen=True, slots=True)

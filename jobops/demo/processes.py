@@ -63,6 +63,7 @@ class _Child:
     started: float = 0.0
     due: float = 0.0
     quick_deaths: int = 0
+    log_from: int = 0  # where in its log this run begins
 
 
 class Processes:
@@ -94,9 +95,11 @@ class Processes:
         return self._logs / f"{name}.log"
 
     def last_line(self, name: str) -> str:
-        """The last line that a child wrote, or nothing."""
+        """The last line that a child wrote since it was started last, or nothing."""
         try:
-            lines = self.log(name).read_text(errors="replace").split("\n")
+            with self.log(name).open("rb") as log:
+                log.seek(self._children[name].log_from)
+                lines = log.read().decode(errors="replace").split("\n")
         except OSError:
             return ""
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
@@ -127,6 +130,7 @@ class Processes:
         program = child.program
         prelude = (os.getpid(), program.death_signal.value, program.niceness)
         with self.log(program.name).open("ab") as log:
+            child.log_from = log.tell()
             child.process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _PRELUDE, *map(str, prelude), *program.argv],
                 stdin=subprocess.DEVNULL,
@@ -147,7 +151,7 @@ class Processes:
         child.quick_deaths = child.quick_deaths + 1 if now - child.started < STEADY_SECONDS else 0
         wait = min(0.5 * 2.0**child.quick_deaths, LONGEST_WAIT_SECONDS) if child.quick_deaths else 0.0
         child.due = now + wait
-        self._say(f"{child.program.name} {_ending(code)}; {self._plan(child.program.name, wait)}")
+        self._say(f"{child.program.name} {ending(code)}; {self._plan(child.program.name, wait)}")
         return True
 
     def _plan(self, name: str, wait: float) -> str:
@@ -180,10 +184,11 @@ class Processes:
 
     def _bound_logs(self) -> None:
         # Children append (O_APPEND), so a log can be cut under them.
-        for name in self._children:
+        for name, child in self._children.items():
             path = self.log(name)
             if path.exists() and path.stat().st_size > LOG_LIMIT_BYTES:
                 os.truncate(path, 0)
+                child.log_from = 0
 
 
 def _sweep(pid: int) -> None:
@@ -192,7 +197,8 @@ def _sweep(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _ending(code: int) -> str:
+def ending(code: int) -> str:
+    """How a process ended, from its exit code as `subprocess` gives it."""
     if code >= 0:
         return f"stopped by itself (exit {code})"
     try:

@@ -13,9 +13,9 @@ from jobops.engine.client import Engine
 from jobops.engine.clock import now_ns
 from jobops.engine.errors import SlotClosed
 from jobops.engine.fleet import Ended
+from jobops.engine.link import FAILURES, is_away
 from jobops.engine.records import Outcome
 from jobops.engine.registrations import forget_slots
-from jobops.engine.worker import DONE, RECYCLED
 
 log = logging.getLogger("jobops.worker")
 
@@ -51,22 +51,36 @@ class Endings:
     def add(self, ended: Ended) -> None:
         """Notes an end; what it means for the job follows from how it came about."""
         child = ended.child
-        gracefully = child.condemned == "release" or (not child.condemned and ended.code in (DONE, RECYCLED))
+        gracefully = child.condemned == "release" or ended.is_orderly
         cause, error = _explain(ended)
         if not gracefully:
             log.warning("slot %s (pid %d): %s", child.name, child.pid, error)
         self._waiting.append(_Ending(child.name, gracefully, cause, error))
 
     def tell(self, engine: Engine) -> None:
-        """Tells Redis. Raises what Redis raises; the rest waits for the next call."""
-        while self._waiting:
-            ending = self._waiting[0]
-            if ending.released:
-                release_slot(engine, ending.slot)
+        """Tells Redis. Raises what Redis raises; the rest waits for the next call. One that is refused does not keep the
+        others from being told."""
+        refused: Exception | None = None
+        for _ in range(len(self._waiting)):
+            try:
+                _tell(engine, self._waiting[0])
+            except FAILURES as error:
+                if is_away(error):
+                    raise
+                refused = error
+                self._waiting.rotate(-1)
             else:
-                engine.scripts.abandon(ending.slot, ending.cause, ending.error)
-            forget_slots(engine, [ending.slot])
-            self._waiting.popleft()
+                self._waiting.popleft()
+        if refused is not None:
+            raise refused
+
+
+def _tell(engine: Engine, ending: _Ending) -> None:
+    if ending.released:
+        release_slot(engine, ending.slot)
+    else:
+        engine.scripts.abandon(ending.slot, ending.cause, ending.error)
+    forget_slots(engine, [ending.slot])
 
 
 def _explain(ended: Ended) -> tuple[str, str]:

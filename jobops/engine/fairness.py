@@ -6,7 +6,8 @@ it ends, so that who runs long pays long, whatever was expected. Two levels, eac
 then tenants within the lane by weight.
 
 Whoever enters a ring enters at ``max(own, ring's)`` virtual time: a tenant that slept saved nothing up. A ring found
-empty moves on to the largest virtual time charged in it: a tenant that was alone owes nobody.
+empty moves on to the largest virtual time charged in it: a tenant that was alone owes nobody. That levels the ring:
+what was charged before is given back no more, or whoever overestimated its jobs would come out below all others.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class LaneModel:
     vtime: float = 0.0
     vnow: float = 0.0
     vmax: float = 0.0
+    level: int = 0
     ring: dict[str, float] = field(default_factory=dict)
 
 
@@ -57,6 +59,8 @@ class LeaseModel:
     job_type: str
     started: float
     charged: float
+    level: int = 0
+    lane_level: int = 0
 
 
 class FairModel:
@@ -69,6 +73,7 @@ class FairModel:
         self.leases: dict[str, LeaseModel] = {}
         self.average: dict[str, float] = {}
         self.lane_vnow = 0.0
+        self.lane_level = 0
 
     def set_policy(self, slug: str, **policy: object) -> None:
         """Creates or changes a tenant; what may not run leaves the rings, what may enters."""
@@ -117,13 +122,14 @@ class FairModel:
                 return slug, lane_name, self._take(slug, lane_name, now)
             del lane.ring[slug]
 
-    def settle(self, job_id: str, now: float, *, learn: bool = True) -> None:
-        """The job's lease ends: the difference between what it used and what was charged is settled."""
+    def settle(self, job_id: str, now: float, *, learn: bool = True, extra: float = 0.0) -> None:
+        """The job's lease ends: the difference between what it used and what was charged is settled. ``extra``: what
+        a lost worker costs beside."""
         lease = self.leases.pop(job_id)
-        used = max(0.0, now - lease.started)
+        used = max(0.0, now - lease.started) + extra
         tenant = self.tenants[lease.tenant]
         tenant.running[lease.lane] -= 1
-        self._charge(lease.tenant, lease.lane, used - lease.charged)
+        self._charge(lease, used - lease.charged)
         self._enter_all(lease.tenant)
         if learn:
             average = self.average.get(lease.job_type, used)
@@ -134,7 +140,7 @@ class FairModel:
         lease = self.leases[job_id]
         more = now - lease.started - lease.charged
         if more > 0:
-            self._charge(lease.tenant, lease.lane, more)
+            self._charge(lease, more)
             lease.charged += more
 
     def _take(self, slug: str, lane_name: str, now: float) -> str:
@@ -148,30 +154,38 @@ class FairModel:
         tenant.vtime[lane_name] = lane.ring[slug] = vtime
         lane.vnow, lane.vmax = max(lane.vnow, start), max(lane.vmax, vtime)
         lane.vtime += expected / lane.share
-        self.leases[job_id] = LeaseModel(slug, lane_name, job_type, now, expected)
+        self.leases[job_id] = LeaseModel(slug, lane_name, job_type, now, expected, lane.level, self.lane_level)
         tenant.running[lane_name] = tenant.running.get(lane_name, 0) + 1
         if not queue or not tenant.may_run(lane_name):
             del lane.ring[slug]
         return job_id
 
-    def _charge(self, slug: str, lane_name: str, ms: float) -> None:
-        lane, tenant = self.lanes[lane_name], self.tenants[slug]
-        vtime = tenant.vtime.get(lane_name, 0.0) + ms / tenant.weight
-        tenant.vtime[lane_name] = vtime
-        if slug in lane.ring:
-            lane.ring[slug] = vtime
-        lane.vtime += ms / lane.share
-        lane.vmax = max(lane.vmax, vtime)
+    def _charge(self, lease: LeaseModel, ms: float) -> None:
+        lane, tenant = self.lanes[lease.lane], self.tenants[lease.tenant]
+        if ms > 0 or lease.level == lane.level:
+            vtime = tenant.vtime.get(lease.lane, 0.0) + ms / tenant.weight
+            tenant.vtime[lease.lane] = vtime
+            if lease.tenant in lane.ring:
+                lane.ring[lease.tenant] = vtime
+            lane.vmax = max(lane.vmax, vtime)
+        if ms > 0 or lease.lane_level == self.lane_level:
+            lane.vtime += ms / lane.share
 
     def _enter_all(self, slug: str) -> None:
         for lane in self.lanes:
             self.enter(slug, lane)
 
     def _idle(self, lanes: Sequence[str]) -> None:
+        top = self.lane_vnow
         for name in lanes:
             lane = self.lanes[name]
-            lane.vnow = max(lane.vnow, lane.vmax)
-            self.lane_vnow = max(self.lane_vnow, lane.vtime)
+            if lane.vmax > lane.vnow:
+                lane.vnow = lane.vmax
+                lane.level += 1
+            top = max(top, lane.vtime)
+        if top > self.lane_vnow:
+            self.lane_vnow = top
+            self.lane_level += 1
 
 
 def _least(times: Mapping[str, float], prefer: str | None, epsilon: float) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
-from jobops.engine.board import Board, Entry, Orders
+from jobops.engine.board import Board, Entry, Orders, Phase
 from jobops.engine.link import Backoff
 from jobops.engine.processes import describe_exit, has_ended, kill_group, open_pidfd, reap
 from jobops.engine.slot_process import SUPERVISOR_SIGNALS
-from jobops.engine.worker import BROKEN
+from jobops.engine.worker import BROKEN, DONE, RECYCLED
 
 log = logging.getLogger("jobops.worker")
 
@@ -50,6 +50,13 @@ class Ended:
     child: Child
     code: int | None
     entry: Entry | None
+
+    @property
+    def is_orderly(self) -> bool:
+        """Whether the slot ended by itself between two jobs. In the middle of one it never does: then the job ended the
+        process, with whatever code."""
+        at_rest = self.entry is not None and self.entry.phase in (Phase.IDLE, Phase.CLAIMING)
+        return at_rest and not self.child.condemned and self.code in (DONE, RECYCLED)
 
     @property
     def how(self) -> str:
@@ -186,7 +193,7 @@ class Fleet:
 
     def _plan_next(self, child: Child, code: int | None, entry: Entry | None) -> None:
         had_work = entry is not None and bool(entry.lease or entry.succeeded or entry.failed)
-        if code == 0 or had_work or time.monotonic() - child.born > EARLY_SECONDS:
+        if code == DONE or had_work or time.monotonic() - child.born > EARLY_SECONDS:
             self._backoffs[child.index].reset()
             self._start_at[child.index] = 0.0
         else:

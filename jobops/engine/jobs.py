@@ -95,6 +95,7 @@ def view_of(job_id: str, fields: Mapping[bytes, bytes]) -> JobView:
         correlation_id=get("jo_correlation"),
         data=inflate(text.get("data", b"")),
         history=history_of(text),
+        tenant_uid=get("jo_tenant_uid"),
     )
 
 

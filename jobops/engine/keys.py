@@ -60,7 +60,7 @@ class Keys:
         return f"{self.prefix}:ring:{lane}"
 
     def lane(self, lane: str) -> str:
-        """hash: share, vtime, vnow (the ring's virtual time), vmax (its largest ever charged)."""
+        """hash: share, vtime, vnow (the ring's virtual time), vmax (its largest ever charged), level."""
         return f"{self.prefix}:lane:{lane}"
 
     def lanes(self) -> str:
@@ -79,6 +79,10 @@ class Keys:
         """hash: weight, cap, cap:<lane>, depth_limit, paused, intake_closed, and vt:<lane>, its virtual times."""
         return f"{self.prefix}:tenant:{slug}"
 
+    def gone(self, slug: str) -> str:
+        """string, 7 days: this tenant was deleted; its jobs that still ran have nowhere to come back to."""
+        return f"{self.prefix}:gone:{slug}"
+
     def inflight(self, slug: str) -> str:
         """zset: the tenant's jobs under lease → lease expiry. In flight is its ZCARD, never a counter."""
         return f"{self.prefix}:inflight:{slug}"
@@ -96,7 +100,8 @@ class Keys:
         return f"{self.prefix}:leases"
 
     def lease(self, job_id: str) -> str:
-        """hash: token, slot, worker, tenant, lane, type, started, charged, attempt, lease, timeout."""
+        """hash: token, slot, worker, tenant, lane, type, started, charged, attempt, lease,
+        timeout, and the levels of its lane and of the lanes when it was charged."""
         return f"{self.prefix}:lease:{job_id}"
 
     def slot(self, slot: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import re
 from typing import Final
@@ -10,12 +11,12 @@ from redis import exceptions
 
 from jobops.engine.errors import EngineError
 
+# No OSError: redis-py wraps those of its connections, and others (a file that cannot be opened) say nothing of Redis.
 _AWAY: Final = (
     exceptions.ConnectionError,
     exceptions.TimeoutError,
     exceptions.ReadOnlyError,
     exceptions.OutOfMemoryError,
-    OSError,
 )
 # Codes that a living server answers instead of running a command. redis-py takes some of them off the text and tells
 # them by class; Redis 6.2 wraps those of a script in a longer text.
@@ -37,6 +38,15 @@ def is_away(error: BaseException | None) -> bool:
         if isinstance(error, exceptions.RedisError) and _REFUSES_ALL.search(str(error).rpartition("caused error: ")[2]):
             return True
         error = error.__cause__
+    return False
+
+
+def is_starved(error: BaseException | None) -> bool:
+    """Whether a call failed because this process may open no more descriptors: no waiting will help it."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno == errno.EMFILE:
+            return True
+        error = error.__cause__ or error.__context__
     return False
 
 

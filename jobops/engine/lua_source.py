@@ -21,6 +21,14 @@ def source(name: str) -> str:
     return "\n".join([body[: match.start()], *parts, body[match.end() :]])
 
 
+def read_all() -> None:
+    """Reads all commands, so that this process and those it forks go on with the release they were started from, also
+    when another one is installed in its place, and need no file later."""
+    for name in names():
+        source(name)
+
+
+@cache
 def names() -> list[str]:
     """The names of all commands."""
     folder = files("jobops.engine") / "lua"

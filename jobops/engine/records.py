@@ -157,7 +157,8 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the engine knows of a tenant. ``cap`` and ``depth_limit`` None: no limit."""
+    """What the engine knows of a tenant. ``cap`` and ``depth_limit`` None: no limit. An older ``version`` never
+    overwrites a newer one. ``uid``: the tenant's lasting identity, as another customer may get its slug later."""
 
     slug: str
     weight: float = 1.0
@@ -167,6 +168,7 @@ class Policy:
     paused: bool = False
     intake_closed: bool = False
     version: int = 0
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,7 @@ class JobView:
     correlation_id: str
     data: bytes
     history: tuple[Attempt, ...] = ()
+    tenant_uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ class Scripts:
         lane_caps = [part for lane, cap in policy.lane_caps.items() for part in (lane, cap)]
         return bool(
             self._call(
-                "set_policy", policy.slug, policy.version, repr(float(policy.weight)), _none(policy.cap),
+                "set_policy", policy.slug, policy.uid, policy.version, repr(float(policy.weight)), _none(policy.cap),
                 _none(policy.depth_limit), int(policy.paused), int(policy.intake_closed), *lane_caps,
             )
         )  # fmt: skip
@@ -182,6 +182,7 @@ class Scripts:
             paused=fields.get("paused") == "1",
             intake_closed=fields.get("intake_closed") == "1",
             version=int(fields.get("version", 0)),
+            uid=fields.get("uid", ""),
         )
 
     def set_lanes(self, lanes: Mapping[str, float]) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 from jobops.engine.board import Pen
 from jobops.engine.client import Engine
 from jobops.engine.clock import now_ns
-from jobops.engine.link import FAILURES, Backoff, is_away
+from jobops.engine.link import FAILURES, Backoff, is_away, is_starved
 from jobops.engine.records import Claim, ClaimedJob, Outcome
 from jobops.engine.slot_connection import slot_scripts
 
@@ -99,7 +99,7 @@ class SlotRequests:
 
     def _pause(self, error: Exception, backoff: Backoff | None) -> Backoff:
         """Waits before the next try, longer each time while Redis stays away. Raises what is no such error."""
-        if not is_away(error):
+        if not is_away(error) or is_starved(error):
             raise error
         backoff = backoff or Backoff()
         pause = backoff.next()

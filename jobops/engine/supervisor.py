@@ -15,6 +15,7 @@ from collections.abc import Callable
 from secrets import token_hex
 from typing import NoReturn
 
+from jobops.engine import lua_source
 from jobops.engine.board import Board, Orders
 from jobops.engine.client import Engine
 from jobops.engine.clock import now_ns
@@ -70,6 +71,7 @@ class Supervisor:
         """Works until it is told to stop, or in burst until nothing is runnable. Returns 0."""
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("a supervisor runs in the main thread: children forked elsewhere die with that thread")
+        lua_source.read_all()
         self._signals.install()
         gc.collect()
         upkeep = Upkeep(self._connect(), self._identity, self._options, self._board, self._fleet, self._endings)
@@ -109,7 +111,7 @@ class Supervisor:
             upkeep.tally.add(ended.entry)
             self._endings.add(ended)
             upkeep.announce_soon()
-            if self._options.burst and ended.code == DONE:
+            if self._options.burst and ended.is_orderly and ended.code == DONE:
                 self._fleet.close(ended.child.index)
 
     def _enforce(self) -> None:
@@ -142,7 +144,7 @@ class Supervisor:
 
     def _leave(self, upkeep: Upkeep) -> None:
         if self._endings:
-            log.warning("worker %s: Redis is away; leases that were not given back will run out", self.id)
+            log.warning("worker %s: not all leases could be given back; those will run out", self.id)
         else:
             upkeep.leave()
         self._warden.dismiss()

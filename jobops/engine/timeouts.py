@@ -40,6 +40,7 @@ class _Before(NamedTuple):
     """What an armed stretch found, and puts back when it ends."""
 
     limit: float
+    deadline: float
     handler: Any
     due_at: float
     interval: float
@@ -50,18 +51,20 @@ class SoftTimeout:
 
     Calling it with a number of seconds (above 0) gives the context manager. Stretches
     may be nested: the nearest deadline strikes first, and what was armed before (also
-    by somebody else's `setitimer`) goes on with the time it has left.
+    by somebody else's `setitimer`) goes on with the time it has left. An alarm that
+    somebody else sent or armed strikes nobody before the deadline.
 
     `fired` tells whether the alarm has struck since the outermost stretch began, also
     when the code under it swallowed the `JobTimeout`.
     """
 
-    __slots__ = ("_limit", "_next", "_stack", "fired")
+    __slots__ = ("_deadline", "_limit", "_next", "_stack", "fired")
 
     def __init__(self) -> None:
         self.fired = False
         self._next = 0.0
         self._limit = 0.0
+        self._deadline = 0.0
         self._stack: list[_Before] = []
 
     def __call__(self, seconds: float) -> SoftTimeout:
@@ -76,14 +79,17 @@ class SoftTimeout:
         if not self._stack:
             self.fired = False
         handler = set_handler(_ALARM, self._strike)
+        began = time.monotonic()
         due, interval = signal.setitimer(signal.ITIMER_REAL, seconds, REPEAT_SECONDS)
-        due_at = time.monotonic() + due if due else 0.0
-        self._stack.append(_Before(self._limit, handler, due_at, interval))
+        due_at = began + due if due else 0.0
+        self._stack.append(_Before(self._limit, self._deadline, handler, due_at, interval))
         if due and due < seconds:
             # What surrounds us ends first: its limit is ours too.
             signal.setitimer(signal.ITIMER_REAL, due, REPEAT_SECONDS)
+            self._deadline = due_at
         else:
             self._limit = seconds
+            self._deadline = began + seconds
         return self
 
     def __exit__(
@@ -94,7 +100,7 @@ class SoftTimeout:
     ) -> None:
         # Flat on purpose: `_strike` stays quiet while this very frame is on top.
         signal.setitimer(signal.ITIMER_REAL, 0)
-        self._limit, handler, due_at, interval = self._stack.pop()
+        self._limit, self._deadline, handler, due_at, interval = self._stack.pop()
         set_handler(_ALARM, _DEFAULT if handler is None else handler)
         if due_at:
             left = due_at - time.monotonic()
@@ -108,6 +114,11 @@ class SoftTimeout:
                 signal.setitimer(signal.ITIMER_REAL, SOON_SECONDS, REPEAT_SECONDS)
             return
         if not self._stack:
+            return
+        left = self._deadline - time.monotonic()
+        if left > 0:
+            # Not ours: a stray signal, or the job armed the timer for itself and thereby took it from us.
+            signal.setitimer(signal.ITIMER_REAL, max(left, SOON_SECONDS), REPEAT_SECONDS)
             return
         self.fired = True
         raise JobTimeout(self._limit)

@@ -11,14 +11,15 @@ import time
 from dataclasses import dataclass, field
 
 from jobops.engine import registrations
-from jobops.engine.board import Board, Lease, Phase
+from jobops.engine.board import Board
 from jobops.engine.client import Engine
-from jobops.engine.clock import SECOND, now_ns
+from jobops.engine.clock import SECOND
+from jobops.engine.duty import Duty
 from jobops.engine.endings import Endings
-from jobops.engine.fleet import Child, Fleet
-from jobops.engine.link import FAILURES, Backoff, is_away
+from jobops.engine.fleet import Fleet
+from jobops.engine.link import FAILURES, Backoff
+from jobops.engine.renewals import Renewals
 from jobops.engine.slot_reports import Tally, slot_reports
-from jobops.engine.worker import fence_margin
 from jobops.engine.worker_options import WorkerOptions
 from jobops.engine.worker_views import prune
 
@@ -56,39 +57,36 @@ class Upkeep:
         self._options = options
         self._board = board
         self._fleet = fleet
-        self._endings = endings
         self._backoff = Backoff(first=0.1, cap=1.0)
         self._next_try = 0.0
         self._away_since = 0.0
-        self._heartbeat_ns = int(options.heartbeat_s * SECOND)
-        self._due = {"promote": 0.0, "rescue": 0.0, "announce": 0.0, "prune": 0.0}
+        self._renewals = Renewals(engine, board, fleet, int(options.heartbeat_s * SECOND))
+        self._announcing = Duty("announcing the slots", options.heartbeat_s, self._announce)
+        self._promoting = Duty("promoting due jobs", PROMOTE_SECONDS, self._promote)
+        self._rescuing = Duty("rescuing lost jobs", RESCUE_SECONDS, self._rescue)
+        self._duties = (
+            Duty("preparing Redis", 0.0, self._prepare),
+            Duty("telling which slots ended", 0.0, lambda: endings.tell(engine)),
+            self._announcing,
+            self._promoting,
+            self._rescuing,
+            Duty("looking for a wish to drain", RESCUE_SECONDS, self._look_for_drain),
+            Duty("pruning registrations", PRUNE_SECONDS, self._prune),
+        )
         self._is_new = True
         self._is_prepared = False
 
     def run(self) -> bool:
-        """Does what is due. False: Redis is away, and what is left waits for the next call."""
+        """Does what is due. False: Redis is away, and what is left waits for the next call. Raises nothing that Redis can
+        cause."""
         if time.monotonic() < self._next_try:
             return False
         try:
             # Renewals first: nothing else has a deadline.
-            self._renew()
-            if not self._is_prepared:
-                self._engine.prepare()
-                self._is_prepared = True
-            self._endings.tell(self._engine)
-            for name, seconds, duty in (
-                ("announce", self._options.heartbeat_s, self._announce),
-                ("promote", PROMOTE_SECONDS, self._promote),
-                ("rescue", RESCUE_SECONDS, self._rescue),
-                ("prune", PRUNE_SECONDS, self._prune),
-            ):
-                now = time.monotonic()
-                if now >= self._due[name]:
-                    self._due[name] = now + seconds
-                    duty()
-        except FAILURES as error:
-            if not is_away(error):
-                raise
+            self._renewals.renew()
+            for duty in self._duties:
+                duty.attempt()
+        except FAILURES as error:  # all others were caught where they arose
             self._note_away(error)
             return False
         self._note_back()
@@ -96,7 +94,7 @@ class Upkeep:
 
     def announce_soon(self) -> None:
         """The slots changed: tell with the next turn."""
-        self._due["announce"] = 0.0
+        self._announcing.soon()
 
     def _note_away(self, error: Exception) -> None:
         now = time.monotonic()
@@ -113,40 +111,12 @@ class Upkeep:
             self._is_prepared = False  # it may have come back empty
             self.announce_soon()
 
-    # -- leases --------------------------------------------------------------------------------------------------------
-
-    def _renew(self) -> None:
-        due = [(child, lease) for child, lease in self._leases() if self._is_due(lease)]
-        if not due:
-            return
-        sent = now_ns()
-        kept = self._engine.scripts.renew([(lease.job_id, lease.token) for _, lease in due])
-        for (child, lease), is_kept in zip(due, kept, strict=True):
-            if is_kept:
-                self._board.extend(child.index, lease.seq, sent + lease.span - fence_margin(lease.span))
-            elif self._still_runs(child, lease):
-                log.warning("slot %s lost its lease on job %s: killing it", child.name, lease.job_id)
-                self._fleet.kill(child, "fenced")
-
-    def _leases(self) -> list[tuple[Child, Lease]]:
-        entries = [(child, self._board.read(child.index)) for child in self._fleet.children.values()]
-        return [(child, entry.lease) for child, entry in entries if entry is not None and entry.lease is not None]
-
-    def _is_due(self, lease: Lease) -> bool:
-        renewed_at = lease.fence - lease.span + fence_margin(lease.span)
-        return now_ns() - renewed_at >= min(self._heartbeat_ns, lease.span // 3)
-
-    def _still_runs(self, child: Child, lease: Lease) -> bool:
-        """Looked at after the answer: a job that was still running then had sent no settle that ended its lease."""
-        entry = self._board.read(child.index)
-        return (
-            entry is not None
-            and entry.phase is Phase.RUNNING
-            and entry.lease is not None
-            and entry.lease.seq == lease.seq
-        )
-
     # -- duties --------------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        if not self._is_prepared:
+            self._engine.prepare()
+            self._is_prepared = True
 
     def _announce(self) -> None:
         if self._is_new:
@@ -170,14 +140,16 @@ class Upkeep:
     def _promote(self) -> None:
         promoted = self._engine.scripts.promote(PROMOTE_LIMIT, int(PROMOTE_SECONDS * 1000))
         if promoted.moved >= PROMOTE_LIMIT:
-            self._due["promote"] = 0.0
+            self._promoting.soon()
 
     def _rescue(self) -> None:
         rescued = self._engine.scripts.rescue(RESCUE_LIMIT, hold_ms=int(self._options.lease_s * 1000))
         if rescued.moved + rescued.dead >= RESCUE_LIMIT:
-            self._due["rescue"] = 0.0
+            self._rescuing.soon()
         if rescued.moved or rescued.dead:
             log.warning("rescued %d jobs whose lease had run out, %d of them died", rescued.moved, rescued.dead)
+
+    def _look_for_drain(self) -> None:
         self.is_drain_wanted = registrations.is_drain_requested(self._engine, self._identity.id)
 
     def _prune(self) -> None:
@@ -185,13 +157,15 @@ class Upkeep:
 
     def promote_all(self) -> None:
         """Moves whatever is due now, so that a burst worker finds it."""
-        while self._engine.scripts.promote(PROMOTE_LIMIT).moved:
-            pass
+        try:
+            while self._engine.scripts.promote(PROMOTE_LIMIT).moved:
+                pass
+        except FAILURES as error:
+            log.error("not all due jobs could be promoted: %s", error)
 
     def leave(self) -> None:
         """The last word: this supervisor is gone."""
         try:
             registrations.withdraw(self._engine, self._identity.id)
         except FAILURES as error:
-            if not is_away(error):
-                raise
+            log.warning("this worker could not withdraw from the list of workers: %s", error)

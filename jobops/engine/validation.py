@@ -49,6 +49,8 @@ def check_job(job: NewJob) -> None:
 def check_policy(policy: Policy) -> None:
     """Raises InvalidJob naming the first field that is not what it must be."""
     check_slug("slug", policy.slug)
+    if len(policy.uid) > 100:
+        raise InvalidJob("uid", f"{len(policy.uid)} characters; at most 100")
     _check_share("weight", policy.weight)
     for name, value in (("cap", policy.cap), ("depth_limit", policy.depth_limit)):
         if value is not None:

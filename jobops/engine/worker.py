@@ -10,6 +10,7 @@ import logging
 import os
 import random
 import signal
+from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
@@ -23,6 +24,7 @@ from jobops.engine.clock import MILLISECOND, SECOND, now_ns
 from jobops.engine.errors import SlotClosed
 from jobops.engine.records import Claim, ClaimedJob, Outcome
 from jobops.engine.slot_requests import SlotRequests
+from jobops.engine.surroundings import Surroundings
 from jobops.engine.timeouts import JobTimeout, SoftTimeout
 from jobops.engine.worker_options import Runner, WorkerOptions
 
@@ -42,6 +44,10 @@ MESSAGE_CHARS: Final = 4096
 def fence_margin(span: int) -> int:
     """How long before its lease of `span` ns ends a slot must be dead: time to notice and to kill."""
     return min(2 * SECOND, span * 15 // 100)
+
+
+def _noted(_signum: int, _frame: FrameType | None) -> None:
+    """A signal that means nothing to a slot."""
 
 
 class _Woken(BaseException):
@@ -88,9 +94,17 @@ class Slot(SimpleWorker):
             raise _Woken
 
     def _install_signal_handlers(self) -> None:
-        signal.signal(signal.SIGTERM, self.request_stop)
-        # The terminal's Ctrl-C is the supervisor's business. No SIG_IGN: programs that jobs start would inherit it.
-        signal.signal(signal.SIGINT, lambda *_: None)
+        self._surroundings = Surroundings(
+            {
+                signal.SIGTERM: self.request_stop,
+                # The terminal's Ctrl-C is the supervisor's business. No SIG_IGN: programs that jobs start would
+                # inherit it.
+                signal.SIGINT: _noted,
+                # One that a job had asked for and that comes after its end: by default it would end the process.
+                signal.SIGALRM: _noted,
+                signal.SIGCHLD: int(signal.SIG_DFL),
+            }
+        )
 
     # -- the loop ------------------------------------------------------------------------------------------------------
 
@@ -127,10 +141,12 @@ class Slot(SimpleWorker):
         """Runs a job, settles it and, unless the slot is to end, claims the next in the same call."""
         started = self._begin(job)
         if not started:
+            self._pen.idle(self._requests.seq)
             return None if self._is_ending() else self._requests.claim(self._options.lanes)
+        self._surroundings.restore()
         hooks = self._hooks
         if hooks.before_job is not None:
-            hooks.before_job()
+            self._call_hook("before_job", hooks.before_job, job)
         try:
             outcome = self._runner.run(job, self._alarm)
         except JobTimeout as error:
@@ -141,12 +157,30 @@ class Slot(SimpleWorker):
         if os.getpid() != self.pid:
             os._exit(0)  # the job forked, and this is its child that came back: there is one slot only
         if hooks.after_job is not None:
-            hooks.after_job()
+            self._call_hook("after_job", hooks.after_job, job)
+        outcome = self._without_large_result(job, outcome)
         ended = now_ns()
         self._pen.count(outcome.kind == "succeeded", ended - started)
         if self._jobs_left > 0:
             self._jobs_left -= 1
         return self._requests.settle(job, outcome, ended, () if self._is_ending() else self._options.lanes)
+
+    def _call_hook(self, name: str, hook: Callable[[], object], job: ClaimedJob) -> None:
+        """What a hook raises is not the job's fault: the job runs and counts as if nothing had happened, and the slot,
+        which may be in any state now, is replaced after it."""
+        try:
+            hook()
+        except BaseException:
+            log.exception("job %s: the hook %s raised; the slot is replaced after this job", job.id, name)
+            self._jobs_left = 0
+
+    def _without_large_result(self, job: ClaimedJob, outcome: Outcome) -> Outcome:
+        size, limit = len(outcome.result), self._options.result_limit
+        if size <= limit:
+            return outcome
+        # The job's effect has happened: running it again for the sake of its result would be wrong.
+        log.warning("job %s succeeded, its result is not kept: %d bytes, the limit is %d", job.id, size, limit)
+        return Outcome.succeeded()
 
     def _begin(self, job: ClaimedJob) -> int:
         """Writes the lease to the board. The instant the job starts, or 0 when its lease may be over already."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from jobops.engine.payload import DEFAULT_LIMIT
 from jobops.engine.records import ClaimedJob, Outcome
 from jobops.engine.timeouts import SoftTimeout
 
@@ -25,9 +26,10 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Called by the worker so that what is above it keeps its connections right. None may raise.
+    """Called by the worker so that what is above it keeps its connections right.
 
     ``before_fork`` in the supervisor, ``after_fork`` in each slot, ``before_job`` and ``after_job`` around each job.
+    What the latter two raise is logged and costs no job its outcome; the slot is replaced then.
     """
 
     before_fork: Callable[[], object] | None = None
@@ -43,7 +45,8 @@ class WorkerOptions:
     ``lanes``: what it serves. ``burst``: end when nothing is runnable. ``drain_timeout_s``: how long running jobs may
     take after a stop signal. ``max_jobs``, ``max_memory_mib``: a slot is replaced after so many jobs, or above so much
     resident memory, looked at between jobs. ``heartbeat_s``: between renewals. ``lease_s``: the usual lease.
-    ``grace_s``: from a job's time-out to its kill. ``block_ms``: the longest an idle slot sleeps.
+    ``grace_s``: from a job's time-out to its kill. ``block_ms``: the longest an idle slot sleeps. ``result_limit``: bytes
+    of a result; a larger one is not kept.
     """
 
     lanes: tuple[str, ...]
@@ -56,6 +59,7 @@ class WorkerOptions:
     lease_s: float = 30.0
     grace_s: float = 2.0
     block_ms: int = 1000
+    result_limit: int = DEFAULT_LIMIT
     hooks: Hooks = field(default_factory=Hooks)
 
     def __post_init__(self) -> None:

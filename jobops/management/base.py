@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import errno
 import json
-from collections.abc import Mapping, Sequence
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -14,12 +20,14 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from jobops.embedded import advice
+from jobops.embedded import advice, silence
 from jobops.engine.errors import EngineError
 
 # Undefined table, undefined column.
 _MISSING_STATES = ("42P01", "42703")
+_OUTPUT_FAULTS = (errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EFBIG, errno.EDQUOT)
 _MISSING_WORDS = ("no such table", "no such column")
 
 
@@ -37,8 +45,42 @@ class Usage(CommandError):
         super().__init__(" ".join(message.split()), returncode=2)
 
 
-class OperatorCommand(BaseCommand):
+class OneLineParser(CommandParser):
+    """Wrong usage in one line, and values that begin with a minus and a digit, such as ``--run-after -5s``."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit code 2, also where Django would answer 1 to ``call_command``."""
+        line = " ".join(f"{self.prog}: {message}; see `{self.prog} --help`".split())
+        if self.called_from_command_line:
+            self.exit(2, f"{line}\n")
+        raise Usage(line)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse. argparse takes ``-5s`` for an option that does not exist, not for the value of the one before it."""
+        joined: list[str] = []
+        for arg in sys.argv[1:] if args is None else args:
+            if joined and re.match(r"-\d", str(arg)) and re.fullmatch(r"--[a-z-]+", str(joined[-1])):
+                joined[-1] = f"{joined[-1]}={arg}"
+            else:
+                joined.append(arg)
+        return super().parse_args(joined, namespace)
+
+
+class OneLineCommand(BaseCommand):
+    """A command that answers wrong usage with one line."""
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Django's parser, which comes in one class only, made one of ours with all that hang from it."""
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        _in_one_line(parser)
+        return parser
+
+
+class OperatorCommand(OneLineCommand):
     """A command whose known failures become one clear line. Subclasses write ``run`` instead of ``handle``."""
+
+    keeps_running = False
+    """Whether it works until it is stopped, so that its log is what people see of it."""
 
     # Operators need these commands most when something is misconfigured; `manage.py check` is where faults are told.
     requires_system_checks: tuple[str, ...] = ()
@@ -49,20 +91,42 @@ class OperatorCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run, and turn what can go wrong outside of the command into ``Refused``."""
+        if self._from_command_line() and not self.keeps_running:
+            for name in ("", "django"):
+                logging.getLogger(name).setLevel(settings.JOBOPS_COMMAND_LOG_LEVEL)
         try:
             self.run(options)
+            self.stdout.flush()  # at the interpreter's end nobody could tell in one line what is wrong with it
         except EngineError as error:
             raise Refused(str(error)) from error
         except RedisConnectionError as error:
             raise Refused(advice(settings.JOBOPS_REDIS_URL)) from error
+        except RedisTimeoutError as error:
+            raise Refused(silence(settings.JOBOPS_REDIS_URL)) from error
         except RedisError as error:
             raise Refused(f"Redis: {type(error).__name__}: {error}") from error
         except DatabaseError as error:
             raise Refused(_unmigrated(error) or f"database: {type(error).__name__}: {error}") from error
+        except OSError as error:
+            if error.errno not in _OUTPUT_FAULTS or error.filename is not None:
+                raise
+            self._give_up_output(error)
 
     def run(self, options: dict[str, Any]) -> None:
         """Do the command's work."""
         raise NotImplementedError
+
+    def _from_command_line(self) -> bool:
+        return bool(getattr(self, "_called_from_command_line", False))
+
+    def _give_up_output(self, error: OSError) -> NoReturn:
+        """What was printed cannot be written. A reader that went away, such as ``head``, has had enough: no line."""
+        if self._from_command_line():
+            # What is still in the buffer would fail once more at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(1)
+        raise Refused(f"the output cannot be written: {error.strerror}") from error
 
     def print_json(self, document: Any) -> None:
         """Print one JSON document; times as ISO 8601 in UTC."""
@@ -78,6 +142,26 @@ class OperatorCommand(BaseCommand):
         widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
         for line in cells:
             self.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def whole(minimum: int, maximum: int) -> Callable[[str], int]:
+    """The ``type`` of an option that takes a whole number between the bounds, both included."""
+
+    def read(text: str) -> int:
+        if text.isascii() and text.isdigit() and minimum <= int(text[:20]) <= maximum:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from {minimum} to {maximum}")
+
+    return read
+
+
+def _in_one_line(parser: argparse.ArgumentParser) -> None:
+    if isinstance(parser, CommandParser):
+        parser.__class__ = OneLineParser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                _in_one_line(each)
 
 
 def _unmigrated(error: DatabaseError) -> str:

@@ -30,10 +30,12 @@ def begin_job() -> None:
 def end_job() -> None:
     """After a job, as after a request; a transaction that the job left open is undone, its connection dropped."""
     for connection in connections.all(initialized_only=True):
-        if connection.in_atomic_block or connection.needs_rollback or not connection.get_autocommit():
-            connection.close()
+        # `get_autocommit` would connect where nothing is open, and raise while the database is away.
+        is_open = connection.connection is not None
+        if connection.in_atomic_block or connection.needs_rollback or (is_open and not connection.get_autocommit()):
             # Closed in its transaction, the wrapper would refuse every later query.
             del connections[connection.alias]
+            connection.close()
     close_old_connections()
 
 

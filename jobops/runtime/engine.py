@@ -7,6 +7,8 @@ import threading
 
 from django.conf import settings
 
+from jobops.embedded import ANSWER_TIMEOUT_S
+from jobops.engine import lua_source
 from jobops.engine.client import Engine, connect
 
 _lock = threading.Lock()
@@ -24,7 +26,9 @@ def get_engine() -> Engine:
     if _engine is None or _owner != wanted:
         with _lock:
             if _engine is None or _owner != wanted:
-                _engine = Engine(connect(settings.JOBOPS_REDIS_URL), lanes=dict(settings.JOBOPS_LANES))
+                lua_source.read_all()
+                redis = connect(settings.JOBOPS_REDIS_URL, socket_timeout=ANSWER_TIMEOUT_S)
+                _engine = Engine(redis, lanes=dict(settings.JOBOPS_LANES))
                 _owner = wanted
     return _engine
 

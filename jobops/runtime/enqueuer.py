@@ -37,6 +37,9 @@ PAUSE_PER_PROBE = 4
 
 BATCH = 500
 
+Refused = tuple[NewJob, Enqueued | EnqueueRefused]
+"""A job with what Redis answered to it."""
+
 
 class RuntimeEnqueuer:
     """The ``Enqueuer`` of the contracts and the ``Pusher`` of the outbox."""
@@ -139,7 +142,7 @@ class _Redis:
         answers = [_enqueue_one(scripts, jobs[0])] if len(jobs) == 1 else list(scripts.enqueue_many(jobs))
         for lacks, restore in ((_lacks_tenant, _restore_tenants), (_lacks_lane, _restore_lanes)):
             places = [place for place, answer in enumerate(answers) if lacks(answer)]
-            restored = restore([jobs[place] for place in places]) if places else set()
+            restored = restore([(jobs[place], answers[place]) for place in places]) if places else set()
             again = [place for place in places if jobs[place].id in restored]
             for place, answer in zip(again, scripts.enqueue_many([jobs[place] for place in again]), strict=True):
                 answers[place] = answer
@@ -174,22 +177,24 @@ def _lacks_lane(answer: Enqueued | EnqueueRefused) -> bool:
     return isinstance(answer, InvalidJob) and answer.field == "lane"
 
 
-def _restore_tenants(jobs: Sequence[NewJob]) -> set[str]:
+def _restore_tenants(refused: Sequence[Refused]) -> set[str]:
     """Ids of those jobs whose tenant the database knows, and Redis now too."""
     known: dict[str, bool] = {}
-    for slug in {job.tenant for job in jobs}:
+    for slug in {job.tenant for job, _ in refused}:
         try:
             known[slug] = push_slug(slug)
         except DatabaseError as error:  # without the database nobody can tell: the refusal stands
-            log.warning("Redis knows no tenant %s, and the database cannot be asked: %s", slug, error)
-    return {job.id for job in jobs if known.get(job.tenant)}
+            for job, answer in refused:
+                if job.tenant == slug and isinstance(answer, UnknownTenant):
+                    answer.__cause__ = error
+    return {job.id for job, _ in refused if known.get(job.tenant)}
 
 
-def _restore_lanes(jobs: Sequence[NewJob]) -> set[str]:
+def _restore_lanes(refused: Sequence[Refused]) -> set[str]:
     """Ids of those jobs whose lane is in the settings, and now in Redis too."""
     engine = get_engine()
     engine.scripts.set_lanes(engine.lanes)
-    return {job.id for job in jobs if job.lane in engine.lanes}
+    return {job.id for job, _ in refused if job.lane in engine.lanes}
 
 
 def _refused_by_database(slugs: set[str]) -> dict[str, EnqueueRefused]:

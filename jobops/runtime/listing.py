@@ -32,6 +32,13 @@ def jobs(*, tenant: str | None = None, state: str | None = None, limit: int = 50
     return list(islice((job for name in states for job in _SOURCES[name](tenant, limit)), limit))
 
 
+def total(*, tenant: str | None = None, state: str | None = None) -> int | None:
+    """How many jobs `jobs` would list without a limit; None where only reading them all would tell."""
+    counts = [_COUNTS[name](tenant) if name in _COUNTS else None for name in ((state,) if state else LIVE)]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
 def _queued(tenant: str | None, limit: int) -> Iterator[JobView]:
     return _of_queues(tenant, "queued", "queued", active=True)
 
@@ -94,7 +101,26 @@ def _rows(tenant: str | None, state: str) -> Iterator[JobView]:
     return (view_of_row(row) for row in rows.iterator(chunk_size=PAGE))
 
 
-def _of_queues(tenant: str | None, kind: ListState, state: str, *, active: bool = False) -> Iterator[JobView]:
+def _count_rows(tenant: str | None, *states: str) -> int:
+    rows = OutboxEntry.objects.filter(state__in=states)
+    return (rows if tenant is None else rows.filter(tenant=tenant)).count()
+
+
+def _count_scheduled(tenant: str | None) -> int | None:
+    engine = get_engine()
+    count = int(engine.redis.zcard(rq.RQ_SCHEDULED))
+    return count if tenant is None or not count else None
+
+
+def _count_active(tenant: str | None, kind: ListState) -> int:
+    key_of, count = _KINDS[kind]
+    with get_engine().redis.pipeline(transaction=False) as pipe:
+        for queue in _queue_names(tenant, active=True):
+            getattr(pipe, count)(key_of(queue))
+        return sum(pipe.execute())
+
+
+def _queue_names(tenant: str | None, *, active: bool) -> Iterator[str]:
     engine = of_every_lane(get_engine())
     if tenant is not None:
         slugs: Iterable[str] = [tenant]
@@ -102,10 +128,13 @@ def _of_queues(tenant: str | None, kind: ListState, state: str, *, active: bool 
         slugs = active_tenants(engine)
     else:
         slugs = Tenant.objects.order_by("slug").values_list("slug", flat=True).iterator(chunk_size=1000)
-    names = (f"{slug}.{lane}" for slug in slugs for lane in engine.lanes)
-    for queue in _not_empty(names, kind):
+    return (f"{slug}.{lane}" for slug in slugs for lane in engine.lanes)
+
+
+def _of_queues(tenant: str | None, kind: ListState, state: str, *, active: bool = False) -> Iterator[JobView]:
+    for queue in _not_empty(_queue_names(tenant, active=active), kind):
         start = 0
-        while page := list_jobs(engine, queue, state=kind, offset=start, limit=PAGE):
+        while page := list_jobs(get_engine(), queue, state=kind, offset=start, limit=PAGE):
             start += PAGE
             yield from (job for job in page if job.state == state)
 
@@ -140,4 +169,11 @@ _SOURCES: dict[str, Callable[[str | None, int], Iterator[JobView]]] = {
     "dead": _dead,
     "cancelled": _cancelled,
     "coalesced": _coalesced,
+}
+_COUNTS: dict[str, Callable[[str | None], int | None]] = {
+    "started": lambda tenant: _count_active(tenant, "started"),
+    "queued": lambda tenant: _count_active(tenant, "queued"),
+    "scheduled": _count_scheduled,
+    "outbox": lambda tenant: _count_rows(tenant, OutboxEntry.State.PARKED, OutboxEntry.State.WAITING),
+    "coalesced": lambda tenant: _count_rows(tenant, OutboxEntry.State.COALESCED),
 }

@@ -12,7 +12,7 @@ def duties() -> list[Duty]:
     """Fresh duties for one scheduler process (some keep a cursor)."""
     return [
         Duty("policies", policies.run, every_s=1.0),
-        Duty("outbox relay", relay.run, every_s=0.5),
+        Duty("outbox relay", relay.Relay().run, every_s=0.5),
         Duty("dead intake", intake.run, every_s=0.5),
         Duty("reconcile", Reconciler().run, every_s=1.0, eager=False),
         Duty("policy audit", PolicyAudit().run, every_s=1.0, eager=False),

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from jobops.context import relay
+from jobops.context.turns import Turns
 from jobops.runtime.enqueuer import pusher
 from jobops.scheduling.duties import Context
 
 BATCH = 200
 
 
-def run(context: Context) -> int:
-    """Push one batch; answers how many rows it dealt with. Raises ``redis.RedisError`` and ``django.db.Error``."""
+@dataclass(slots=True)
+class Relay:
+    """Keeps the tenants' turns between runs."""
 
-    def redis_takes_writes() -> None:
-        # Not a ping: a Redis that is full or read-only answers those.
-        context.engine.scripts.lock("outbox-probe", "relay", 1000)
+    batch: int = BATCH
+    _turns: Turns = field(default_factory=Turns)
 
-    return relay.relay(pusher(), limit=BATCH, ready=redis_takes_writes)
+    def run(self, context: Context) -> int:
+        """Push one batch; answers how many rows it dealt with. Raises ``redis.RedisError`` and ``django.db.Error``."""
+
+        def redis_takes_writes() -> None:
+            # Not a ping: a Redis that is full or read-only answers those.
+            context.engine.scripts.lock("outbox-probe", "relay", 1000)
+
+        return relay.relay(pusher(), limit=self.batch, ready=redis_takes_writes, turns=self._turns)
 
 
 def forget(context: Context) -> int:

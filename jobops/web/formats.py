@@ -16,6 +16,8 @@ NOTHING = "–"
 """Stands for *not applicable*, as against a grey 0."""
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+SOON_S = 3600.0
+"""A deadline that is nearer than this is soon."""
 
 
 def number(value: int | float | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from jobops.web.selectors.snapshot import open_letters
 from tenants.access import AnyUser, can, sees_all, staff_roles, tenants_visible_to
 from tenants.models import Membership
 from tenants.roles import Action
@@ -15,11 +16,12 @@ from tenants.roles import Action
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One link of the top bar; ``current``: the person is on that page or below it."""
+    """One link of the top bar; ``current``: the person is on that page or below it; ``count``: what waits there."""
 
     label: str
     url: str
     current: bool
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,21 @@ def navigation_of(user: User, path: str) -> Navigation:
     own = [] if sees_all(user) else list(tenants_visible_to(user).values_list("slug", flat=True)[:2])
     pages = _staff_pages(user) if sees_all(user) else _own_pages(own)
     home = reverse("overview")
-    entries = [Entry(label, url, path == url or (url != home and path.startswith(url))) for label, url in pages]
+    letters = reverse("dlq")
+    entries = [
+        Entry(
+            label,
+            url,
+            current=path == url or (url != home and path.startswith(url)),
+            count=open_letters(user) if url == letters else 0,
+        )
+        for label, url in pages
+    ]
     return Navigation(entries, name, name[:1].upper(), _roles(user), own[0] if len(own) == 1 else "")
 
 
 def _staff_pages(user: AnyUser) -> list[tuple[str, str]]:
-    pages = [("Overview", reverse("overview")), ("Tenants", reverse("tenants"))]
+    pages = [("Overview", reverse("overview")), ("Dead letters", reverse("dlq")), ("Tenants", reverse("tenants"))]
     if can(user, Action.SEE_FLEET):
         pages.append(("Workers", reverse("workers")))
     if can(user, Action.SEE_RQ):
@@ -58,6 +69,8 @@ def _own_pages(own: Sequence[str]) -> list[tuple[str, str]]:
         pages.append(("Our jobs", reverse("tenant", args=[own[0]])))
     elif own:
         pages.append(("Our tenants", reverse("tenants")))
+    if own:
+        pages.append(("Did not work", reverse("dlq")))
     return pages
 
 

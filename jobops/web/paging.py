@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 M = TypeVar("M", bound=Model)
 SIZE = 50
@@ -43,6 +44,55 @@ def slice_by(rows: QuerySet[M], field: str, params: Mapping[str, str], keep: Map
         _link("before", page[0], field, keep) if has_before else "",
         _link("after", page[-1], field, keep) if has_after else "",
     )
+
+
+def slice_by_instant(
+    parts: Sequence[QuerySet[M]], field: str, params: Mapping[str, str], keep: Mapping[str, str]
+) -> Slice[M]:
+    """The same for rows in the order of an instant and, within one, of their id.
+
+    ``parts``: querysets without a row in common, whose rows come in one order; each is read from its own index.
+    """
+    after, before = _instant(params, "after"), _instant(params, "before")
+    if before and not after:
+        found = _merged(parts, field, before, back=True)
+        page, more = found[:SIZE][::-1], len(found) > SIZE
+        has_before, has_after = more, bool(page)
+    else:
+        found = _merged(parts, field, after, back=False)
+        page, more = found[:SIZE], len(found) > SIZE
+        has_before, has_after = bool(after and page), more
+
+    def link(name: str, row: M) -> str:
+        kept = {key: value for key, value in keep.items() if value}
+        return "?" + urlencode({**kept, name: f"{getattr(row, field).isoformat()}~{row.pk}"})
+
+    return Slice(page, link("before", page[0]) if has_before else "", link("after", page[-1]) if has_after else "")
+
+
+def _merged(parts: Sequence[QuerySet[M]], field: str, cursor: tuple[datetime, int] | None, *, back: bool) -> list[M]:
+    """The first rows beyond the cursor, one more than a page has."""
+    order = (f"-{field}", "-pk") if back else (field, "pk")
+    side = "lt" if back else "gt"
+    rows: list[M] = []
+    for part in parts:
+        if cursor:
+            at, pk = cursor
+            # The first condition alone is what an index can begin from.
+            beyond = Q(**{f"{field}__{side}": at}) | Q(**{f"pk__{side}": pk})
+            part = part.filter(Q(**{f"{field}__{side}e": at}) & beyond)
+        rows += part.order_by(*order)[: SIZE + 1]
+    return sorted(rows, key=lambda row: (getattr(row, field), row.pk), reverse=back)[: SIZE + 1]
+
+
+def _instant(params: Mapping[str, str], name: str) -> tuple[datetime, int] | None:
+    text, _, pk = _cursor(params, name).partition("~")
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    is_one = at.tzinfo is not None and 1970 <= at.year < 9999 and pk.isascii() and pk.isdigit() and len(pk) < 19
+    return (at, int(pk)) if is_one else None
 
 
 def _cursor(params: Mapping[str, str], name: str) -> str:

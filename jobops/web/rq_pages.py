@@ -14,8 +14,9 @@ from django.conf import settings
 from django.core.cache.backends.dummy import DummyCache
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.urls import URLPattern, path
+from django.urls import Resolver404, URLPattern, path, resolve, reverse
 
+from jobops.web.rq_shown import shown_only
 from jobops.web.rq_view import ViewedRedis
 from tenants.access import can
 from tenants.roles import Action
@@ -25,6 +26,10 @@ LOOKING = frozenset(
     "result_detail workers worker_details scheduler_jobs cron_scheduler_detail cron_job_detail".split()
 )
 """Those of django-rq's views that only show; what it may add is refused until somebody has read it."""
+
+
+REFUSAL = "RQ's own pages are read-only here: use the pages and commands of jobops instead. Nothing was changed.\n"
+PLAIN = "text/plain; charset=utf-8"
 
 
 class ReadOnlyCache(DummyCache):
@@ -55,13 +60,26 @@ def look_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         if not allowed:
             raise PermissionDenied(allowed.reason)
         if acts or request.method not in ("GET", "HEAD"):
-            return HttpResponseNotAllowed([] if acts else ["GET", "HEAD"])
+            return HttpResponseNotAllowed([] if acts else ["GET", "HEAD"], REFUSAL, content_type=PLAIN)
         try:
-            return view(request, *args, **kwargs)
+            answer = view(request, *args, **kwargs)
         except (IndexError, AssertionError, ValueError) as error:  # a queue, worker or page that is not there
             raise Http404("No such thing in RQ.") from error
+        if answer.get("Content-Type", "").startswith("text/html"):
+            answer.content = shown_only(answer.content.decode(), leads_to_a_look)
+        return answer
 
     return guarded
+
+
+def leads_to_a_look(url: str) -> bool:
+    """Whether a link of these pages leads somewhere: not to what would act, and not to what is not mounted."""
+    path_only = url.partition("?")[0].partition("#")[0]
+    try:
+        name = resolve(path_only).func.__name__ if path_only else ""
+    except Resolver404:
+        return False
+    return not path_only.startswith(reverse("django_rq:home")) or name in LOOKING
 
 
 def not_here(request: HttpRequest) -> HttpResponse:

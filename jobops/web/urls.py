@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from jobops.web.views import health, jobs, overview, session, tenant, tenants, workers
+from jobops.web.views import health, jobs, letters, overview, session, tenant, tenants, workers
 
 urlpatterns = [
     path("", overview.page, name="overview"),
@@ -14,6 +14,7 @@ urlpatterns = [
     path("tenants/<slug:slug>/", tenant.page, name="tenant"),
     path("tenants/<slug:slug>/pause/", tenant.pause, name="tenant-pause"),
     path("tenants/<slug:slug>/resume/", tenant.resume, name="tenant-resume"),
+    path("dlq/", letters.page, name="dlq"),
     path("jobs/<slug:job_id>/", jobs.page, name="job"),
     path("workers/", workers.page, name="workers"),
     path("healthz", health.alive, name="alive"),

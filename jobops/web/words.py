@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from jobops.metrics.rows import TenantRow
 from jobops.web.formats import NBSP, duration, listed, number, percent, plural, spelled
 from jobops.web.selectors.dead import DeadSummary
 from jobops.web.selectors.workers import Crew
+from tenants.models import Tenant
 
 PATIENCE_S = 60.0
 """Who waits no longer than this does not wait for anybody in particular."""
@@ -59,7 +61,7 @@ def overview_title(rows: Sequence[TenantRow], head: Headline, dead: DeadSummary,
     if paused:
         return f"Everything is paused; {plural(head.waiting, 'job')} {_wait(head.waiting)}."
     if not crew.slots and head.waiting:
-        return f"No worker is running, and {plural(head.waiting, 'job')} {_wait(head.waiting)}."
+        return f"{no_worker(crew)}, and {plural(head.waiting, 'job')} {_wait(head.waiting)}."
     if dead.overdue:
         first = next((row.slug for row in rows if row.facts.dead_overdue), "")
         letters = f"{spelled(dead.overdue)} dead {'letter is' if dead.overdue == 1 else 'letters are'}"
@@ -74,6 +76,23 @@ def overview_title(rows: Sequence[TenantRow], head: Headline, dead: DeadSummary,
     if head.died:
         return f"{plural(head.died, 'job')} gave up in the last 5{NBSP}minutes. Nothing else needs a look."
     return "All is calm." if head.running or head.waiting else "All is calm, and nothing is waiting."
+
+
+def no_worker(crew: Crew) -> str:
+    """Why nothing can run while there is no living slot; it does not say more than is known."""
+    if crew.young and crew.lost:
+        return "Workers have not reported since Redis came back"
+    if crew.silent_s is not None:
+        return f"No worker has reported for {duration(crew.silent_s)}"
+    return "No worker is running"
+
+
+def orphans_note(crew: Crew) -> str:
+    """What becomes of jobs whose worker is gone; the empty string without any."""
+    if not crew.orphans:
+        return ""
+    whose = "1 job’s worker is gone, it goes on" if crew.orphans == 1 else f"{crew.orphans:,} jobs’ workers are gone, they go on"
+    return f"{whose} within {duration(math.ceil(crew.orphans_s))}"
 
 
 def _wait(count: int) -> str:
@@ -148,6 +167,14 @@ def tenant_title(row: TenantRow) -> str:
     return f"{text}."
 
 
+def who_paused(tenant: Tenant, *, staff: bool) -> str:
+    """Who paused this tenant. A tenant's people read of staff that it is staff, and no name of a command."""
+    if staff or not tenant.paused_by_staff:
+        return tenant.paused_by or "somebody"
+    is_command = tenant.paused_by.partition(":")[0] == "command"
+    return "our team" if is_command or not tenant.paused_by else f"our team ({tenant.paused_by})"
+
+
 def limits_lede(row: TenantRow) -> str:
     """For a tenant's people: how many may run, how many do, how many wait, how many did not work."""
     cap, running, waiting, dead = row.facts.cap, row.running, row.depth, row.facts.dead_open
@@ -158,11 +185,31 @@ def limits_lede(row: TenantRow) -> str:
     return (at_once + doing if at_once else doing[0].upper() + doing[1:]) + waits + failed
 
 
+def letters_title(count: int, overdue: int, slug: str) -> str:
+    """The list of dead letters in one sentence; ``slug``: of one tenant only."""
+    of = f" of {slug}" if slug else ""
+    if not count:
+        return f"No dead letter{of} is open."
+    if count == overdue:
+        return f"{plural(count, 'dead letter')}{of} {'is past its deadline' if count == 1 else 'are past their deadline'}."
+    late = f"; {number(overdue)} {'is past its' if overdue == 1 else 'are past their'} deadline" if overdue else ""
+    return f"{plural(count, 'dead letter')}{of} {'is' if count == 1 else 'are'} open{late}."
+
+
+def own_letters_title(count: int, overdue: int, slug: str) -> str:
+    """The same for a tenant's people."""
+    whose = f"of the jobs of {slug}" if slug else "of your jobs"
+    if not count:
+        return f"None {whose} failed for good."
+    them = "it" if count == 1 else "them" if overdue in (0, count) else f"{number(overdue)} of them"
+    return f"{number(count)} {whose} did not work; our team {'is late with' if overdue else 'has'} {them}."
+
+
 def workers_title(crew: Crew, waiting: int) -> str:
     """The workers' page in one sentence."""
     if not crew.slots:
         waits = f", and {plural(waiting, 'job')} {_wait(waiting)}" if waiting else ""
-        return f"No worker is running{waits}."
+        return f"{no_worker(crew)}{waits}."
     lost = f"; {plural(crew.lost, 'worker')} {'is' if crew.lost == 1 else 'are'} lost" if crew.lost else ""
     busy = f"{number(crew.busy)} of {plural(crew.slots, 'slot')} {'is' if crew.busy == 1 else 'are'} busy"
     return f"{busy} on {plural(crew.workers, 'worker')}{lost}."

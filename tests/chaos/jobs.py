@@ -27,6 +27,14 @@ def work(seconds: float) -> None:
     line("end")
 
 
+@job(name="chaos.endure", timeout="20s", backoff=Backoff.fixed("200ms"), max_attempts=15, **PROMISES)
+def endure(seconds: float) -> None:
+    """Lives on renewed leases."""
+    line("start")
+    time.sleep(seconds)
+    line("end")
+
+
 @job(name="chaos.stumble", timeout="20s", backoff=Backoff.fixed("200ms"), max_attempts=5, **PROMISES)
 def stumble() -> None:
     """Fails at first."""

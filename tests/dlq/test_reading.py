@@ -116,9 +116,43 @@ def test_the_command_lists_and_shows() -> None:
     shown = json.loads(run("show", str(first.pk), "--json"))
     assert (shown["error"], shown["attempts"], shown["history"]) == ("bad\nthing", 3, [])
     assert "bad\nthing" in run("show", str(first.pk))
-    with pytest.raises(CommandError, match="dead letter 999999: there is none") as refusal:
+    with pytest.raises(CommandError, match="dead letter '999999': there is none") as refusal:
         run("show", "999999")
     assert refusal.value.returncode == 1
+
+
+def test_show_takes_a_jobs_id_too_for_its_newest_letter() -> None:
+    letter(None, "abc-1", attempt=1, error="first")
+    newest = letter(None, "abc-1", attempt=4, error="second")
+    assert json.loads(run("show", "abc-1", "--json"))["id"] == newest.pk
+    other = letter(None, str(newest.pk), error="a job whose id is a letter's number")
+    assert json.loads(run("show", str(newest.pk), "--json"))["id"] == newest.pk
+    assert other.pk != newest.pk
+    for nothing in ("nobody", "0", "9" * 30, "-1x", ""):
+        with pytest.raises(CommandError, match="there is none") as refusal:
+            run("show", "--", nothing)
+        assert refusal.value.returncode == 1
+
+
+def test_list_by_due_time_and_those_that_are_late() -> None:
+    now = timezone.now()
+    acme = new_tenant("acme")
+    late = letter(acme, "late", due_at=now - timedelta(minutes=5), dead_at=now - timedelta(hours=9))
+    later = letter(acme, "later", due_at=now + timedelta(hours=5))
+    latest = letter(acme, "latest", due_at=now - timedelta(minutes=9), state=State.DISCARDED)
+    assert [row["id"] for row in json.loads(run("list", "--overdue", "--json"))] == [late.pk]
+    assert [row["id"] for row in json.loads(run("list", "--due", "--json"))] == [latest.pk, late.pk, later.pk]
+    assert [row["id"] for row in json.loads(run("list", "--state", "discarded", "--json"))] == [latest.pk]
+
+
+def test_listing_an_unknown_tenant_is_refused_but_not_a_deleted_one() -> None:
+    letter(None, "1")
+    assert len(json.loads(run("list", "--tenant", "gone", "--json"))) == 1
+    with pytest.raises(CommandError, match="tenant: 'nobody' is not known") as refusal:
+        run("list", "--tenant", "nobody")
+    assert refusal.value.returncode == 1
+    new_tenant("calm")
+    assert json.loads(run("list", "--tenant", "calm", "--json")) == []
 
 
 def test_the_command_masks_as_the_pages_do() -> None:

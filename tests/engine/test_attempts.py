@@ -96,6 +96,9 @@ def test_a_release_gives_the_attempt_back(engine: Engine, scripts: Scripts) -> N
     scripts.enqueue_many([job("a", max_attempts=1), job("b")])
     assert Slot(scripts, "s1").run(Outcome.released()) == "released"
     assert queued(engine) == ["a", "b"]
+    view = read_job(engine, "a")
+    assert view is not None
+    assert [(past.number, past.outcome) for past in view.history] == [(1, "released")]
     claimed = Slot(scripts, "s2").need()
     assert (claimed.id, claimed.attempt, claimed.releases) == ("a", 1, 1)
 

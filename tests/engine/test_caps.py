@@ -52,8 +52,9 @@ def test_a_lane_cap_of_nought_closes_only_that_lane(scripts: Scripts) -> None:
 
 
 def test_a_cap_of_nought_starts_nothing_until_it_is_raised(engine: Engine, scripts: Scripts) -> None:
-    scripts.set_policy(Policy("acme", cap=0))
     scripts.enqueue(job("a"))
+    scripts.set_policy(Policy("acme", cap=0))
+    assert engine.redis.zcard(engine.keys.ring("bulk")) == 0
     slot = Slot(scripts)
     assert slot.claim() is None
     invariants.check(engine)

@@ -62,6 +62,15 @@ def test_worker_time_is_what_was_really_used(engine: Engine, scripts: Scripts) -
     assert 1_000 <= second < 3_000
 
 
+def test_a_tenant_pays_for_the_time_it_really_used(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("a"))
+    slot = Slot(scripts)
+    slot.need()
+    engine.redis.hincrby(engine.keys.lease("a"), "started", -5_000_000)
+    slot.settle()
+    assert 5_000 <= float(engine.redis.hget(engine.keys.tenant("acme"), "vt:bulk")) < 7_000
+
+
 def test_run_times_fall_into_their_buckets(engine: Engine, scripts: Scripts) -> None:
     for n, milliseconds in enumerate((3_000, 100_000)):
         scripts.enqueue(job(f"j{n}"))

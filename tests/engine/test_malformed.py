@@ -52,17 +52,17 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "rescue": ([10, 5000, 30_000], {0: ("limit", NATURAL), 1: ("gap_ms", NUMBER), 2: ("hold_ms", NUMBER)}),
     "set_lanes": (["bulk", 2], {0: ("lane", [""]), 1: ("share", ["", "x", "0", "-1", "nan", "inf"])}),
     "set_policy": (
-        ["acme", 1, 1.0, 5, 100, 0, 0, "bulk", 3],
+        ["acme", "7", 1, 1.0, 5, 100, 0, 0, "bulk", 3],
         {
             0: ("slug", [""]),
-            1: ("version", NUMBER),
-            2: ("weight", ["", "x", "0", "-1", "nan", "inf"]),
-            3: ("cap", NUMBER[1:]),
-            4: ("depth_limit", NUMBER[1:]),
-            5: ("paused", FLAG),
-            6: ("intake_closed", FLAG),
-            7: ("lane", [""]),
-            8: ("cap of bulk", NUMBER),
+            2: ("version", NUMBER),
+            3: ("weight", ["", "x", "0", "-1", "nan", "inf"]),
+            4: ("cap", NUMBER[1:]),
+            5: ("depth_limit", NUMBER[1:]),
+            6: ("paused", FLAG),
+            7: ("intake_closed", FLAG),
+            8: ("lane", [""]),
+            9: ("cap of bulk", NUMBER),
         },
     ),
     "settle": (
@@ -78,7 +78,7 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     ),
 }
 COUNTS = {name: [len(args) - 1] for name, (args, _) in CALLS.items()}
-COUNTS |= {"dead_ack": [0], "settle": [13, 14], "renew": [1], "set_policy": [5, 8], "set_lanes": [0, 1]}
+COUNTS |= {"dead_ack": [0], "settle": [13, 14], "renew": [1], "set_policy": [6, 9], "set_lanes": [0, 1]}
 
 
 @pytest.fixture

@@ -163,6 +163,7 @@ def test_leftovers_of_jobs_that_are_gone_hold_no_cap(engine: Engine, scripts: Sc
     scripts.enqueue(job("a"))
     assert Slot(scripts, "early").claim() is None
     assert scripts.reconcile("acme.bulk") == Reconciled(0, 1, 0)
+    assert engine.redis.smembers(engine.keys.busy()) == set()
     assert Slot(scripts).need().id == "a"
 
 

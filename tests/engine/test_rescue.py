@@ -6,7 +6,7 @@ import pytest
 
 from jobops.engine.client import Engine
 from jobops.engine.jobs import read_job
-from jobops.engine.records import Rescued
+from jobops.engine.records import Policy, Rescued
 from jobops.engine.scripts import Scripts
 from tests.engine import invariants
 from tests.engine.helpers import Slot, dump, expire, job, queued, running, slots, status
@@ -134,6 +134,29 @@ def test_what_is_left_of_a_lease_never_revives_a_job_that_finished(
     assert status(engine, "a") == "finished"
     assert (queued(engine), scripts.dead_batch(), running(engine)) == ([], [], 0)
     invariants.check(engine)
+
+
+def test_the_leftover_of_a_lease_frees_its_place_under_the_cap(engine: Engine, scripts: Scripts) -> None:
+    """LS-01, CC-01."""
+    scripts.set_policy(Policy("acme", cap=1))
+    scripts.enqueue_many([job("a"), job("b")])
+    Slot(scripts).need()
+    engine.redis.hset("rq:job:a", "status", "finished")
+    engine.redis.expire("rq:job:a", 500)
+    expire(engine, "a")
+    scripts.rescue()
+    assert Slot(scripts, "s2").need().id == "b"
+
+
+def test_a_lost_job_whose_record_vanished_is_a_death_that_names_its_queue(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("a"))
+    Slot(scripts).need()
+    engine.redis.delete("rq:job:a")
+    expire(engine, "a")
+    assert scripts.rescue().dead == 1
+    (death,) = scripts.dead_batch()
+    names = ("origin", "jo_tenant", "jo_lane", "jo_type")
+    assert [death.fields[name.encode()] for name in names] == [b"acme.bulk", b"acme", b"bulk", b"t.work"]
 
 
 def test_a_job_an_outsider_put_back_while_it_ran_is_not_listed_twice(engine: Engine, scripts: Scripts) -> None:

@@ -137,7 +137,7 @@ class EngineMachine(RuleBasedStateMachine):
         # The script takes them in the order of expiry, then of id.
         for job in sorted(lost, key=lambda job: (self._expiry[job.id], job.id)):
             del self.running[job.id]
-            self.model.settle(job.id, self.now, learn=False)
+            self.model.settle(job.id, self.now, learn=False, extra=200.0)
             if self.attempts[job.id] < job.max_attempts:
                 self.model.enqueue(job.tenant, job.lane, job.id, job.job_type, front=True)
 

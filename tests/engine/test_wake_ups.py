@@ -47,6 +47,7 @@ def test_a_flood_makes_no_more_tokens_than_slots_sleep(engine: Engine, scripts: 
         slot.claim()
     scripts.enqueue_many([job(f"j{n}") for n in range(200)])
     assert tokens(engine) == 3
+    assert 0 < engine.redis.pttl(engine.keys.wake("bulk")) <= 5_000
 
 
 def test_when_no_slot_sleeps_no_token_is_left_to_wake_one_for_nothing(engine: Engine, scripts: Scripts) -> None:

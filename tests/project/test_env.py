@@ -21,7 +21,22 @@ TAKEN = [
     ("2.5", lambda: env.number("X", default=1, minimum=0), 2.5),
     (" 7 ", lambda: env.integer("X", default=1, minimum=0), 7),
     ("a, b,,", lambda: env.words("X"), ["a", "b"]),
-    ("shop.jobs,mail.jobs", lambda: env.modules("X"), ["shop.jobs", "mail.jobs"]),
+    ("tests.tools,json.decoder", lambda: env.modules("X"), ["tests.tools", "json.decoder"]),
+    (
+        "a.example.com, .example.org,[::1],*",
+        lambda: env.hosts("X", ["d"]),
+        ["a.example.com", ".example.org", "[::1]", "*"],
+    ),
+    ("", lambda: env.hosts("X", ["d"]), ["d"]),
+    (
+        "https://a.example.com,http://[::1]:8000,https://*.b.example.com:8443",
+        lambda: env.origins("X"),
+        ["https://a.example.com", "http://[::1]:8000", "https://*.b.example.com:8443"],
+    ),
+    ("team a", lambda: env.owner("X", "d"), "team a"),
+    ("", lambda: env.owner("X", "d"), "d"),
+    ("x" * 32, lambda: env.secret_key("X", None), "x" * 32),
+    ("short", lambda: env.secret_key("X", None, shortest=1), "short"),
     ("JSON", lambda: env.choice("X", "text", ("text", "json")), "json"),
     ("now:3, later : 0.5", lambda: env.lanes("X", LANES), {"now": 3.0, "later": 0.5}),
     ("", lambda: env.lanes("X", LANES), LANES),
@@ -45,8 +60,33 @@ REFUSED = [
     ("nan", lambda: env.number("X", default=1, minimum=0), "use a number"),
     ("inf", lambda: env.number("X", default=1, minimum=0), "use a number"),
     ("-1", lambda: env.number("X", default=1, minimum=0), "at least 0"),
+    ("big", lambda: env.integer("X", default=1, minimum=0, maximum=64 * 1024 * 1024), "from 0 to 67108864\n"),
+    ("2e9", lambda: env.number("X", default=1, minimum=0.5, maximum=10_000_000), "from 0.5 to 10000000\n"),
     ("xml", lambda: env.choice("X", "text", ("text", "json")), "text, json"),
     ("shop.jobs,os; rm", lambda: env.modules("X"), "dotted names"),
+    ("tests.tools,nosuch.jobs", lambda: env.modules("X"), "'nosuch.jobs', and 'nosuch' cannot be found"),
+    ("tests.nosuch", lambda: env.modules("X"), "'tests.nosuch', which cannot be found"),
+    ("tests.tools.nosuch", lambda: env.modules("X"), "cannot be found"),
+    ("https://a.example.com", lambda: env.hosts("X", []), "no host name"),
+    ("a.example.com:8000", lambda: env.hosts("X", []), "no scheme, port or path"),
+    ("a b", lambda: env.hosts("X", []), "no host name"),
+    ("a.example.com,,b.example.com", lambda: env.hosts("X", []), "empty part"),
+    ("a.example.com,", lambda: env.hosts("X", []), "empty part"),
+    ("a.example.com", lambda: env.origins("X"), "https://jobops.example.com"),
+    ("ftp://a.example.com", lambda: env.origins("X"), "https:// or http://, then a host"),
+    ("https://a.example.com/path", lambda: env.origins("X"), "no origin"),
+    ("https://", lambda: env.origins("X"), "no origin"),
+    ("https://a:b", lambda: env.origins("X"), "no origin"),
+    ("   ", lambda: env.owner("X", "d"), "is blank"),
+    ("o" * 101, lambda: env.owner("X", "d"), "at most 100"),
+    ("s" * 31, lambda: env.secret_key("X", None), "at least 32"),
+    ("sqlite:///shop.sqlite3", lambda: env.database("X", SQLITE), "four slashes"),
+    ("sqlite://tmp/shop.sqlite3", lambda: env.database("X", SQLITE), "four slashes"),
+    ("sqlite:////nowhere/at/all/x.sqlite3", lambda: env.database("X", SQLITE), "/nowhere/at/all, which is no folder"),
+    ("sqlite:////tmp", lambda: env.database("X", SQLITE), "is a folder"),
+    ("/etc/passwd", lambda: env.folder("X", SQLITE), "/etc/passwd is no folder"),
+    ("/etc/passwd/below", lambda: env.folder("X", SQLITE), "/etc/passwd is no folder"),
+    ("/tmp/" + "x" * 300, lambda: env.folder("X", SQLITE), "cannot be used (File name too long)"),
     ("interactive", lambda: env.lanes("X", LANES), "interactive:4,bulk:1"),
     ("fast:0", lambda: env.lanes("X", LANES), "above 0"),
     ("fast:nan", lambda: env.lanes("X", LANES), "above 0"),
@@ -110,3 +150,13 @@ def test_a_made_secret_key_is_kept_and_private(tmp_path: Path, monkeypatch: pyte
     assert env.secret_key("X", tmp_path / "var" / "key") == key
     assert (tmp_path / "var" / "key").stat().st_mode & 0o077 == 0
     assert [file.name for file in (tmp_path / "var").iterdir()] == ["key"]
+
+
+def test_a_module_is_looked_for_without_being_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "bad_package"
+    package.mkdir()
+    for name in ("__init__", "jobs"):
+        (package / f"{name}.py").write_text("raise RuntimeError('imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("X", "bad_package.jobs")
+    assert env.modules("X") == ["bad_package.jobs"]

@@ -33,6 +33,18 @@ def start(var: Path, *arguments: str, **variables: str) -> subprocess.CompletedP
         ({"JOBOPS_HEARTBEAT_SECONDS": "16"}, "JOBOPS_LEASE_SECONDS"),
         ({"JOBOPS_PAYLOAD_LIMIT": "big"}, "JOBOPS_PAYLOAD_LIMIT"),
         ({"JOBOPS_JOB_MODULES": "shop/jobs.py"}, "JOBOPS_JOB_MODULES"),
+        ({"JOBOPS_JOB_MODULES": "shop.jobs"}, "JOBOPS_JOB_MODULES"),
+        ({"JOBOPS_VAR": "/etc/passwd"}, "JOBOPS_VAR"),
+        ({"JOBOPS_VAR": "/proc/nope"}, "JOBOPS_VAR"),
+        ({"JOBOPS_VAR": "/proc/nope", "DATABASE_URL": "sqlite:////tmp/unused.sqlite3"}, "JOBOPS_VAR"),
+        ({"DATABASE_URL": "sqlite:////typo/dir/x.sqlite3"}, "DATABASE_URL"),
+        ({"DATABASE_URL": "sqlite:///x.sqlite3"}, "DATABASE_URL"),
+        ({"CSRF_TRUSTED_ORIGINS": "jobops.example.com"}, "CSRF_TRUSTED_ORIGINS"),
+        ({"ALLOWED_HOSTS": "https://jobops.example.com"}, "ALLOWED_HOSTS"),
+        ({"JOBOPS_DEFAULT_OWNER": " "}, "JOBOPS_DEFAULT_OWNER"),
+        ({"JOBOPS_TRUSTED_PROXIES": "10.0.0.1"}, "JOBOPS_TRUSTED_PROXIES"),
+        ({"DATABASE_URL": "postgres://u@127.0.0.1/shop", "SECRET_KEY": "x" * 31}, "SECRET_KEY"),
+        ({"SECRET_KEY": "x" * 31}, "SECRET_KEY"),
         ({"DEBUG": "perhaps"}, "DEBUG"),
         ({"DATABASE_URL": "postgres://u@127.0.0.1/shop"}, "SECRET_KEY"),
     ],
@@ -44,6 +56,7 @@ def test_a_bad_value_stops_the_start_with_one_line(variables: dict[str, str], na
     assert ended.stderr.startswith(f"jobops: {named} ")
     assert ended.stderr.count("\n") == 1
     assert ended.stdout == ""
+    assert not Path("/typo").exists()
 
 
 def test_without_any_variable_a_checkout_starts_on_sqlite_in_its_var_folder(tmp_path: Path) -> None:

@@ -76,7 +76,12 @@ def test_pause_and_resume(pusher: Recorder) -> None:
     (row,) = json.loads(run("list", "--json")[0])
     assert (row["paused"], row["pause_reason"]) == (True, "floods")
     assert row["paused_by"].startswith("command")
+    code, line = refused("pause", "acme", "--reason", "again")
+    assert (code, "\n" in line) == (1, False)
+    assert line.startswith("acme is already paused by command")
+    assert line.endswith(": floods")
     assert run("resume", "acme")[0] == "resumed acme\n"
+    assert refused("resume", "acme") == (1, "acme is not paused")
     assert not Tenant.objects.get().paused
 
 

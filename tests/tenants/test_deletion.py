@@ -16,7 +16,7 @@ from tenants.leftovers import leftovers
 from tenants.models import Membership, Tenant
 from tenants.policy import push_all
 from tenants.roles import Role
-from tenants.services import tenant_create
+from tenants.services import tenant_create, tenant_pause
 from tests.conftest import LANES
 from tests.tenants.fakes import Recorder
 from tests.tenants.people import person
@@ -53,6 +53,13 @@ def test_waiting_running_and_delayed_jobs_stand_in_the_way(plugged: Engine) -> N
         tenant_delete(tenant=tenant, by="test", engine=plugged)
     tenant.refresh_from_db()
     assert not tenant.intake_closed, "a refusal leaves it as it was"
+
+
+def test_a_tenant_that_somebody_has_paused_can_be_deleted_by_force(plugged: Engine) -> None:
+    tenant = tenant_create(slug="acme", by="test").tenant
+    tenant_pause(tenant=tenant, by="somebody else", reason="incident")
+    tenant_delete(tenant=tenant, by="test", engine=plugged, force=True)
+    assert not Tenant.objects.exists()
 
 
 def test_jobs_in_a_lane_that_the_settings_no_longer_name_stand_in_the_way_too(plugged: Engine) -> None:

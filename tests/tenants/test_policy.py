@@ -121,4 +121,4 @@ def test_a_restored_database_gets_its_older_policy_into_force(plugged: Engine) -
     in_force = plugged.scripts.policy("acme")
     assert in_force is not None
     assert in_force.cap == 3
-    assert tenant_resume(tenant=tenant, by="test").in_force
+    assert tenant_set(tenant=tenant, by="test", cap=3).in_force

@@ -7,8 +7,10 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from tenants.errors import InvalidTenant, TenantExists, TenantGone
+from tenants.access import can_resume
+from tenants.errors import AlreadyPaused, InvalidTenant, NotPaused, PausedByStaff, TenantExists, TenantGone
 from tenants.models import Tenant
+from tenants.roles import Role
 from tenants.services import tenant_create, tenant_pause, tenant_resume, tenant_set
 from tests.tenants.fakes import Recorder
 from tests.tenants.people import person
@@ -87,8 +89,6 @@ def test_pause_says_who_why_and_since_when(pusher: Recorder) -> None:
     first = tenant_pause(tenant=tenant, by=person(name="olga"), reason="  floods the mail server ").tenant
     assert (first.paused, first.paused_by, first.pause_reason) == (True, "olga", "floods the mail server")
     assert pusher.pushed[-1].paused
-    again = tenant_pause(tenant=tenant, by="scheduler", reason="still does").tenant
-    assert (again.paused_by, again.pause_reason, again.paused_at) == ("scheduler", "still does", first.paused_at)
     resumed = tenant_resume(tenant=tenant, by="test").tenant
     assert (resumed.paused, resumed.paused_by, resumed.paused_at, resumed.pause_reason) == (False, "", None, "")
     assert not pusher.pushed[-1].paused
@@ -100,6 +100,51 @@ def test_pause_may_close_the_intake_and_resume_open_it(pusher: Recorder) -> None
     assert tenant_resume(tenant=tenant, by="test").tenant.intake_closed, "as it was closed on purpose"
     assert not tenant_resume(tenant=tenant, by="test", open_intake=True).tenant.intake_closed
     assert not pusher.pushed[-1].intake_closed
+
+
+def test_a_second_pause_is_refused_and_overwrites_nothing(pusher: Recorder) -> None:
+    tenant = tenant_create(slug="acme", by="test").tenant
+    first = tenant_pause(tenant=tenant, by=person(Role.OPERATOR, name="olga"), reason="incident 7").tenant
+    since = f"{first.paused_at:%Y-%m-%d %H:%M} UTC"
+    with pytest.raises(AlreadyPaused, match=f"^acme is already paused by olga since {since}: incident 7$"):
+        tenant_pause(tenant=tenant, by="command:root", reason="mine", close_intake=True)
+    after = Tenant.objects.get()
+    assert (after.paused_by, after.pause_reason, after.paused_at) == ("olga", "incident 7", first.paused_at)
+    assert not after.intake_closed
+    assert len(pusher.pushed) == 2
+
+
+def test_resuming_what_is_not_paused_says_so(pusher: Recorder) -> None:
+    tenant = tenant_create(slug="acme", by="test").tenant
+    with pytest.raises(NotPaused, match="^acme is not paused$"):
+        tenant_resume(tenant=tenant, by="test")
+
+
+@pytest.mark.parametrize("by", [Role.SUPERUSER, Role.OPERATOR, Role.ON_CALL, "command:root"])
+def test_a_tenants_people_do_not_lift_what_staff_paused(by: Role | str, pusher: Recorder) -> None:
+    tenant = tenant_create(slug="acme", by="test", may_pause=True).tenant
+    admin = person(Role.TENANT_ADMIN, tenant)
+    actor = person(by) if isinstance(by, Role) else by
+    paused = tenant_pause(tenant=tenant, by=actor, reason="incident").tenant
+    assert paused.paused_by_staff
+    refusal = can_resume(admin, paused)
+    assert (refusal.allowed, refusal.reason) == (False, "Our team paused this, so only our team can resume it.")
+    with pytest.raises(PausedByStaff):
+        tenant_resume(tenant=tenant, by=admin)
+    with pytest.raises(AlreadyPaused):
+        tenant_pause(tenant=tenant, by=admin, reason="mine")
+    assert Tenant.objects.get().pause_reason == "incident"
+    assert not tenant_resume(tenant=tenant, by=actor).tenant.paused_by_staff
+
+
+def test_a_tenants_admin_lifts_a_pause_of_their_own_and_so_does_staff(pusher: Recorder) -> None:
+    tenant = tenant_create(slug="acme", by="test", may_pause=True).tenant
+    admin = person(Role.TENANT_ADMIN, tenant)
+    for lifts in (admin, person(Role.ON_CALL), "command:root"):
+        paused = tenant_pause(tenant=tenant, by=admin, reason="audit").tenant
+        assert not paused.paused_by_staff
+        assert can_resume(admin, paused)
+        assert not tenant_resume(tenant=tenant, by=lifts).tenant.paused
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "a\nb", "a\0b", "x" * 501])

@@ -62,6 +62,7 @@ PAGES: dict[str, tuple[set[str], dict[str | None, int]]] = {
     "tenant": (READ, STAFF_OR_OWN),
     "tenant-pause": (ACT, MAY_PAUSE),
     "tenant-resume": (ACT, MAY_PAUSE),
+    "dlq": (READ, EVERYBODY),
     "job": (READ, STAFF_OR_OWN),
     "workers": (READ, STAFF),
     "live-overview": (READ, EVERYBODY),

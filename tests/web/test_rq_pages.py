@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import pickle
+import re
 import sys
 import zlib
 from pathlib import Path
@@ -14,6 +16,7 @@ from django.urls import URLPattern
 
 from jobops.engine.records import Outcome
 from jobops.web.rq_pages import LOOKING, rq_urls
+from jobops.web.rq_shown import shown_only
 from jobops.web.rq_view import ViewedRedis, harmless
 from tenants.roles import Role
 from tests.web.world import World
@@ -108,6 +111,43 @@ def test_what_would_act_is_refused_to_superusers_too(world: World, root: Client)
         assert root.post(url, {"action": "delete", "job_ids": job}).status_code == 405, url
     assert root.post("/rq/").status_code == 405
     assert everything(world) == before
+
+
+def test_no_page_offers_what_would_be_refused(world: World, root: Client) -> None:
+    world.tenant("acme")
+    for _ in range(4):
+        world.enqueue("acme")
+    world.settle(world.claim(), Outcome.succeeded(b'{"rows": 3}'))
+    world.settle(world.claim(), Outcome.failed("poison", "ValueError", "no <b>&amp; &lt;", "Traceback <i>…"))
+    world.worker(busy=world.claim().id)
+    for url in every_page(world, root):
+        answer = root.get(url)
+        if answer.status_code == 404:
+            continue
+        page = answer.content.decode()
+        assert "Read-only: RQ’s own pages only show here." in page, url
+        content = page[page.index('id="content"') :]
+        for offer in ("<form", "<button", "<select", "<input", "Requeue", "Delete", "Empty Queue", "JSON", "Metrics"):
+            assert offer not in content, (url, offer)
+        assert not re.search(r"<style|<script(?![^>]*src=)|\son\w+=|\sstyle=", page), url
+        for link in set(re.findall(r'href="(/rq/[^"]*)"', page)):
+            assert root.get(html.unescape(link)).status_code == 200, (url, link)
+    failed = root.get("/rq/queues/1/failed/").content.decode()
+    assert re.search(r'href="/rq/queues/1/[0-9a-f]{32}/"', failed)
+
+
+def test_what_is_shown_stays_escaped() -> None:
+    text = "<div id=content><b title='a &quot; b' onclick='x()'>1 &lt; 2 &amp;lt; &#60;</b><br/><FORM><a href='?p'>n</a></FORM></div>"
+    kept = shown_only(text, lambda url: True)
+    assert "<b title=\"a &quot; b\">1 &lt; 2 &amp;lt; &#60;</b><br/><a href='?p'>n</a></div>" in kept
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_refusal_says_why(world: World, root: Client, method: str) -> None:
+    world.tenant("acme")
+    answer = getattr(root, method)("/rq/queues/0/empty/")
+    assert answer.status_code == 405
+    assert "read-only here" in answer.content.decode()
 
 
 @pytest.mark.parametrize("role", [None, *(role for role in Role if role is not Role.SUPERUSER)])

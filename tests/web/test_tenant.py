@@ -118,6 +118,40 @@ def test_a_tenants_admin_pauses_only_where_its_settings_let_them(world: World) -
     assert "only where the tenant" in answer.content.decode()
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_pause_by_staff_is_told_to_the_tenants_people_and_is_not_theirs_to_lift(
+    transactional_db: None, world: World
+) -> None:
+    mine = world.tenant("mine", may_pause=True)
+    staff, admin = world.client(Role.ON_CALL), world.client(Role.TENANT_ADMIN, mine)
+    staff.post("/tenants/mine/pause/", {"reason": "incident 7"})
+    text = body(admin, "/tenants/mine/")
+    assert "Paused by our team (on call" in text
+    assert "incident 7" in text
+    assert 'aria-disabled="true"' in text
+    assert "Our team paused this, so only our team can resume it." in text
+    assert 'id="resume-form"' not in text
+    answer = admin.post("/tenants/mine/resume/")
+    assert answer.status_code == 403
+    assert "only our team can resume it" in answer.content.decode()
+    again = admin.post("/tenants/mine/pause/", {"reason": "ours"}, follow=True).content.decode()
+    assert "Nothing was changed: mine is already paused by our team (on call" in again
+    mine.refresh_from_db()
+    assert (mine.paused, mine.pause_reason) == (True, "incident 7")
+    again = staff.post("/tenants/mine/pause/", {"reason": "also"}, follow=True).content.decode()
+    assert ": incident 7." in again
+    staff.post("/tenants/mine/resume/")
+    assert "Nothing was changed: mine is not paused." in staff.post("/tenants/mine/resume/", follow=True).content.decode()
+
+
+def test_a_command_that_paused_is_our_team_to_a_tenants_people(world: World) -> None:
+    mine = world.tenant("mine", paused=True, paused_by="command:root", paused_by_staff=True, pause_reason="moving")
+    text = body(world.client(Role.TENANT_VIEWER, mine), "/tenants/mine/")
+    assert "Paused by our team." in text
+    assert "command:root" not in text
+    assert "Paused by command:root" in body(world.client(Role.STAFF_VIEWER), "/tenants/mine/")
+
+
 def test_everything_paused_is_said_on_every_tenants_page(world: World) -> None:
     acme = world.tenant("acme")
     world.enqueue("acme")

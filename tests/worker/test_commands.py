@@ -108,6 +108,6 @@ def test_a_worker_without_its_embedded_redis_says_how_to_start_it(tmp_path: Path
 
 def test_a_worker_refuses_a_job_module_that_cannot_be_imported(acme: Engine) -> None:
     """Started nevertheless it would send that module's jobs to the dead letters."""
-    done = run("worker", "--burst", JOBOPS_JOB_MODULES="tests.worker.no_such_module")
+    done = run("worker", "--burst", JOBOPS_JOB_MODULES="tests.worker.broken_jobs")
     assert done.returncode == 1
     assert "jobops.E008" in done.stderr

@@ -3,10 +3,11 @@
 -- ARGV: prefix, slot, cause (worker_lost|timeout), error
 -- Answers: none, retry or dead.
 -- Events: as settle.
--- @include args keys clock iso counters ring queue finish
+-- @include args keys relief clock iso counters ring queue finish
 arg_count(4)
 local slot = k('slot', arg_text(2, 'slot'))
 local cause = arg_text(3, 'cause')
+needs_no_memory()
 local s = rcall('HMGET', slot, 'job', 'token')
 rcall('HSET', slot, 'closed', '1')
 rcall('EXPIRE', slot, 86400)

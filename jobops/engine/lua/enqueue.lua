@@ -20,7 +20,7 @@ if before then
 end
 -- The mark above lives a day; a job that waits or is kept for longer is the same job still.
 if rcall('EXISTS', job) == 1 then return {'duplicate', id} end
-local t = rcall('HMGET', k('tenant', slug), 'weight', 'intake_closed', 'depth_limit')
+local t = rcall('HMGET', k('tenant', slug), 'weight', 'intake_closed', 'depth_limit', 'uid')
 if not t[1] then return {'unknown_tenant'} end
 if rcall('HEXISTS', k('lanes'), lane) == 0 then return {'unknown_lane'} end
 if t[2] == '1' then return {'intake_closed'} end
@@ -50,7 +50,7 @@ rcall('HSET', job, 'created_at', at, 'enqueued_at', at, 'data', data, 'origin', 
   'ended_at', '', 'jo_type', job_type, 'jo_tenant', slug, 'jo_lane', lane, 'jo_attempt', 0,
   'jo_max_attempts', max_attempts, 'jo_timeout', timeout, 'jo_lease', lease, 'jo_key', ARGV[10],
   'jo_correlation', ARGV[11], 'jo_enqueued', now, 'jo_result_ttl', result_ttl,
-  'jo_priority', front and 'front' or '')
+  'jo_priority', front and 'front' or '', 'jo_tenant_uid', t[4] or '')
 if due > now then
   rcall('HSET', job, 'status', 'scheduled', 'jo_due', due)
   rcall('ZADD', SCHEDULED, due / 1000, id)

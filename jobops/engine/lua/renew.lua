@@ -2,8 +2,9 @@
 -- A job that runs longer than expected pays while it runs.
 -- ARGV: prefix, then pairs: job, token
 -- Answers: for each pair 1 (extended) or 0 (another token holds it, it ended, or its time is over).
--- @include args keys clock ring
+-- @include args keys relief clock ring
 arg_count(1, 2)
+needs_no_memory()
 local KILL, SLOT_TTL = 15000, 604800
 local answers = {}
 for i = 2, #ARGV, 2 do

@@ -4,10 +4,11 @@
 -- ARGV: prefix, limit, gap_ms, hold_ms
 -- Answers: {moved, dead, held (1/0)}
 -- Events: as settle.
--- @include args keys clock iso counters ring queue finish
+-- @include args keys relief clock iso counters ring queue finish
 arg_count(4)
 local limit, gap, hold_for = arg_int(2, 'limit', 1), arg_int(3, 'gap_ms', 0), arg_int(4, 'hold_ms', 0)
 local tick = rcall('HMGET', CELL, 'rescue_tick', 'rescue_hold', 'rescue_hold_for')
+needs_no_memory()
 rcall('HSET', CELL, 'rescue_tick', now)
 local hold = tonumber(tick[2] or 0)
 if tick[1] and now - tonumber(tick[1]) > gap then
@@ -20,11 +21,13 @@ if now < hold and hold - now <= math.max(hold_for, tonumber(tick[3] or 0)) then 
 local moved, dead = 0, 0
 for _, id in ipairs(rcall('ZRANGEBYSCORE', k('leases'), '-inf', now, 'LIMIT', 0, limit)) do
   local lease = read_lease(id)
-  if lease then
-    local ended = lose(lease, 'worker_lost', 'the lease expired: its worker (' .. lease.worker .. ') was not heard of')
-    if ended == 'dead' then dead = dead + 1 elseif ended == 'retry' then moved = moved + 1 end
-  else
-    rcall('ZREM', k('leases'), id) -- its hash was lost: reconcile finds the job by its queue
-  end
+  -- One malformed key must not stop the rescue of all others.
+  local fine, ended = pcall(function()
+    return lease and lose(lease, 'worker_lost', 'the lease expired: its worker (' .. lease.worker .. ') was not heard of')
+  end)
+  if ended == 'dead' then dead = dead + 1 elseif ended == 'retry' then moved = moved + 1 end
+  -- Its hash was lost, or it is no job's: reconcile finds what there is of it by its queue.
+  if lease and not fine then pcall(drop_lease, lease) end
+  if not lease or not fine then rcall('ZREM', k('leases'), id) end
 end
 return {moved, dead, 0}

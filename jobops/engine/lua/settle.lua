@@ -4,7 +4,7 @@
 -- Answers: {closed} or {outcome, none|job|'', wait_ms or record}; outcome: succeeded, retry, dead, discarded, released,
 --          stale (another token holds it, or the lease ended: nothing changed). The same seq gets the same answer.
 -- Events: wake-up tokens; a member in the dead intake.
--- @include args keys clock iso counters ring queue finish claim
+-- @include args keys relief clock iso counters ring queue finish claim
 arg_count(16, 1)
 local slot, seq, job, token, kind = arg_text(2, 'slot'), arg_int(3, 'seq', 1), ARGV[4], ARGV[5], ARGV[6]
 local delay, block, lanes = arg_int(12, 'delay_ms', 0), arg_int(16, 'block_ms', 0), {unpack(ARGV, 17)}
@@ -13,6 +13,7 @@ if kind ~= 'succeeded' and kind ~= 'failed' and kind ~= 'discarded' and kind ~= 
 end
 if #lanes > 0 then arg_text(15, 'next_token') end
 
+needs_no_memory()
 local asked, s = request(slot, seq)
 if asked == 'closed' then return {'closed'} end
 local outcome, lease = s[5], nil

@@ -8,10 +8,12 @@ import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
+
+from jobops.management.base import OneLineCommand
 
 
-class Command(BaseCommand):
+class Command(OneLineCommand):
     """Runs the demo until it is stopped; exit code 0 then, 1 if it cannot start."""
 
     help = "Run the demo: embedded Redis, SQLite, web server, two worker slots, scheduler and living traffic."

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from jobops.management.base import OneLineCommand, whole
 from jobops.management.commands.demo import port_number
 
 
-class Command(BaseCommand):
+class Command(OneLineCommand):
     """Runs the stack until it is stopped; exit code 0 then, 1 if it cannot start."""
 
     help = "Run web server (it reloads changed code), worker, scheduler and, unless JOBOPS_REDIS_URL is set, a Redis."
@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Port and number of worker slots."""
         parser.add_argument("--port", type=port_number, default=8000, help="of the web server, on 127.0.0.1")
-        parser.add_argument("--processes", type=slot_count, default=2, help="worker slots (default 2)")
+        parser.add_argument("--processes", type=whole(1, 64), default=2, help="worker slots (default 2)")
 
     def handle(self, *args: Any, port: int, processes: int, **options: Any) -> None:
         """Leave the demo's settings, if a demo runs beside, then run the stack."""
@@ -36,10 +36,3 @@ class Command(BaseCommand):
     def _say(self, text: str) -> None:
         self.stdout.write(f"dev: {text}")
         self.stdout.flush()
-
-
-def slot_count(text: str) -> int:
-    """A number of worker slots as an option's value."""
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= 64:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of slots; give one from 1 to 64")

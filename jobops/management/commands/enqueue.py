@@ -6,11 +6,13 @@ import json
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import Error as DatabaseError
 
 from jobops.contracts import registry
 from jobops.contracts.calls import make_call
 from jobops.contracts.durations import parse
 from jobops.contracts.faults import BadValue
+from jobops.engine.errors import UnknownTenant
 from jobops.management.base import OperatorCommand, Usage
 
 
@@ -38,7 +40,11 @@ class Command(OperatorCommand):
             lane=options["lane"],
             run_after=_duration(options["run_after"]),
         )
-        handle = call.enqueue(**kwargs)
+        try:
+            handle = call.enqueue(**kwargs)
+        except UnknownTenant as refused:
+            # Redis does not know it, and the database could not be asked: that is what to mend first.
+            raise (refused.__cause__ if isinstance(refused.__cause__, DatabaseError) else refused) from None
         queue = f"{call.tenant}.{call.lane}"
         if options["as_json"]:
             self.print_json(

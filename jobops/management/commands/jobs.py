@@ -14,10 +14,12 @@ from jobops.contracts import masking, registry
 from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import decode, decode_result
 from jobops.engine.records import JobView
-from jobops.management.base import OperatorCommand, Refused, Usage, iso
+from jobops.management.base import OperatorCommand, Refused, Usage, iso, whole
 from jobops.runtime import listing, lookup
 from jobops.runtime.cancelling import cancel, cancel_key
+from tenants.models import Tenant
 
+MOST = 10_000
 COLUMNS = ("id", "tenant", "job", "queue", "state", "attempts", "enqueued_at", "error")
 _NOT_CANCELLABLE = {
     "not_found": "nothing is kept of it, or it never existed",
@@ -35,7 +37,7 @@ class Command(OperatorCommand):
         shown = actions.add_parser("list", help="jobs of a state (without --state: the live ones)")
         shown.add_argument("--tenant", metavar="SLUG", help="only this tenant's")
         shown.add_argument("--state", choices=listing.STATES, help="only jobs in this state")
-        shown.add_argument("--limit", type=_limit, default=50, help="at most so many (default 50)")
+        shown.add_argument("--limit", type=whole(1, MOST), default=50, metavar="N", help="at most so many (default 50)")
         one = actions.add_parser("show", help="one job")
         one.add_argument("id")
         stop = actions.add_parser("cancel", help="end a waiting or delayed job before it runs")
@@ -55,12 +57,17 @@ class Command(OperatorCommand):
         )
 
     def _list(self, options: dict[str, Any]) -> None:
-        found = listing.jobs(tenant=options["tenant"], state=options["state"], limit=options["limit"])
-        rows = [summary(job) for job in found]
+        tenant, state, limit = options["tenant"], options["state"], options["limit"]
+        found = listing.jobs(tenant=tenant, state=state, limit=limit + 1)
+        if not found and tenant is not None and not Tenant.objects.filter(slug=tenant).exists():
+            raise Refused(f"tenant: {tenant!r} is not known; `manage.py tenants list` shows those there are")
+        rows = [summary(job) for job in found[:limit]]
         if options["as_json"]:
             self.print_json(rows)
-        else:
-            self.print_table(COLUMNS, rows, "no such jobs")
+            return
+        self.print_table(COLUMNS, rows, "no such jobs")
+        if len(found) > limit:
+            self.stdout.write(_cut(limit, listing.total(tenant=tenant, state=state)))
 
     def _show(self, options: dict[str, Any]) -> None:
         job = lookup(options["id"])
@@ -102,6 +109,14 @@ class Command(OperatorCommand):
             self.print_json({"id": options["id"], "state": "outbox"})
         else:
             self.stdout.write(f"{options['id']}  outbox")
+
+
+def _cut(limit: int, total: int | None) -> str:
+    """The line under a list that does not show everything."""
+    # Jobs come and go while they are counted.
+    of = "many more" if total is None else f"{max(total, limit + 1):,}"
+    more = "; --limit N shows more" if limit < MOST else ""
+    return f"{limit:,} of {of}{more}"
 
 
 def summary(job: JobView) -> dict[str, Any]:
@@ -165,10 +180,3 @@ def _secrets(job: JobView) -> list[str]:
 
 def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "·" for char in text)
-
-
-def _limit(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 10_000:
-        raise ValueError(text)
-    return value

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from jobops.engine.lanes import of_every_lane
 from jobops.engine.queues import active_tenants, read_queues
 from jobops.engine.records import QueueView
-from jobops.management.base import OperatorCommand, Refused
+from jobops.management.base import OperatorCommand, Refused, Usage
 from jobops.runtime import get_engine
 from tenants.models import Tenant
 
@@ -31,11 +31,13 @@ class Command(OperatorCommand):
 
     def run(self, options: dict[str, Any]) -> None:
         """Print once, or until interrupted."""
+        if options["watch"] and options["as_json"]:
+            raise Usage("queues: --watch prints again and again, and --json one document: give one of the two")
         self._print(options)
         with _until_interrupted():
             while options["watch"]:
                 time.sleep(2)
-                if not options["as_json"] and self.stdout.isatty():
+                if self.stdout.isatty():
                     self.stdout.write("\x1b[H\x1b[2J", ending="")
                 self._print(options)
 

@@ -15,6 +15,7 @@ from jobops.steward.duties import duties
 
 
 class Command(OperatorCommand):
+    keeps_running = True
     help = (
         "Runs the scheduler: delayed jobs, rescue of lost jobs, outbox relay, dead-letter intake, repair. "
         "Any number may run; one leads. SIGTERM ends it."

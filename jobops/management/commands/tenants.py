@@ -113,6 +113,7 @@ def row_of(tenant: Tenant) -> dict[str, Any]:
         "paused": tenant.paused,
         "paused_by": tenant.paused_by,
         "paused_at": iso(tenant.paused_at),
+        "paused_by_staff": tenant.paused_by_staff,
         "pause_reason": tenant.pause_reason,
         "intake": "closed" if tenant.intake_closed else "open",
         "in_force": not tenant.policy_is_stale,

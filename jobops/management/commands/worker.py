@@ -26,6 +26,7 @@ log = logging.getLogger("jobops.worker")
 class Command(OperatorCommand):
     """Works until SIGTERM or Ctrl-C, or in burst until nothing is runnable; exit code 0 then."""
 
+    keeps_running = True
     help = (
         "Runs jobs. SIGTERM or Ctrl-C: claim nothing more, let running jobs finish, give back the rest, exit 0; "
         "a second one does not wait."
@@ -60,6 +61,7 @@ class Command(OperatorCommand):
                 max_memory_mib=options["max_memory"],
                 heartbeat_s=settings.JOBOPS_HEARTBEAT_SECONDS,
                 lease_s=settings.JOBOPS_LEASE_SECONDS,
+                result_limit=settings.JOBOPS_PAYLOAD_LIMIT,
                 hooks=HOOKS,
             )
         except ValueError as error:

@@ -25,6 +25,7 @@ from jobops.web.selectors.dead import letter_of_job
 from jobops.web.values import LONGEST_VALUE, value_text
 from tenants.access import AnyUser, masked, sees_all, tenants_visible_to
 from tenants.models import Tenant
+from tenants.policy import belongs
 
 LONGEST_ID = 200
 LONGEST_TEXT = 64 * 1024
@@ -66,6 +67,8 @@ def job_page(user: AnyUser, job_id: str) -> JobPage:
     if job is None:
         raise Http404(NOT_THERE)
     tenant = tenants_visible_to(user).filter(slug=job.tenant).first() if job.tenant.isprintable() else None
+    if tenant is not None and not belongs(job.tenant_uid, tenant):
+        tenant = None
     letter = letter_of_job(user, job_id)
     # A slug may have been given anew: what died under its former owner is the staff's only.
     if not sees_all(user) and (tenant is None or (job.state == "dead" and not job.data and letter is None)):

@@ -14,7 +14,7 @@ from jobops.web import charts
 from jobops.web.formats import percent
 from jobops.web.selectors.dead import DeadSummary, dead_summary, undrained
 from jobops.web.selectors.snapshot import Snapshot, snapshot, urgent_lane
-from jobops.web.selectors.workers import Crew, crew_of
+from jobops.web.selectors.workers import Crew
 from jobops.web.words import LOOKS, OWN_LOOKS, Look
 from tenants.access import AnyUser, sees_all, tenants_visible_to
 
@@ -87,7 +87,7 @@ def overview(user: AnyUser, *, find: str = "", show_calm: bool = False) -> Overv
     staff = sees_all(user)
     rows = worst_first(_visible(user, shot, staff))
     dead = shot.dead if staff else dead_summary(undrained(user))
-    hands = crew_of(shot.supervisors) if staff else Crew()
+    hands = shot.crew if staff else Crew()
     head = headline(rows, shot.lanes, shot.window_s, urgent_lane())
     chosen, calm, more = choose(rows, find=find, show_calm=show_calm or not staff)
     closed = shot.fleet.history.closed() if staff else []

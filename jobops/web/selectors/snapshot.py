@@ -19,7 +19,9 @@ from jobops.engine.worker_views import SupervisorView, read_supervisors
 from jobops.metrics.fleet import Fleet, read_fleet
 from jobops.metrics.rows import WINDOW_MINUTES, TenantFacts, TenantRow, tenant_rows
 from jobops.runtime import get_engine
-from jobops.web.selectors.dead import DeadSummary, dead_summary
+from jobops.web.selectors.dead import DeadSummary, dead_summary, undrained
+from jobops.web.selectors.workers import Crew, read_crew
+from tenants.access import AnyUser, sees_all
 from tenants.models import Tenant
 
 KEEP_S = 1.0
@@ -34,6 +36,7 @@ class Snapshot:
     dead: DeadSummary
     lanes: tuple[str, ...]
     supervisors: tuple[SupervisorView, ...]
+    crew: Crew
 
     @property
     def window_s(self) -> float:
@@ -69,6 +72,14 @@ def forget() -> None:
     _kept, _away_until = None, 0.0
 
 
+def open_letters(user: AnyUser) -> int:
+    """How many letters somebody still has to deal with; of what was read a moment ago, where that will do."""
+    kept = _kept
+    if kept is not None and sees_all(user) and time.monotonic() - kept[0] < KEEP_S:
+        return kept[1].dead.open
+    return undrained(user).count()
+
+
 def urgent_lane() -> str:
     """The lane whose jobs are late soonest: the settings name it first."""
     return next(iter(settings.JOBOPS_LANES))
@@ -90,7 +101,9 @@ def _read() -> Snapshot:
         window_s=fleet.history.window_s(WINDOW_MINUTES),
         urgent_lane=urgent_lane(),
     )
-    return Snapshot(fleet, {row.slug: row for row in rows}, dead, lanes, tuple(read_supervisors(engine)))
+    supervisors = tuple(read_supervisors(engine))
+    crew = read_crew(engine, supervisors, sum(row.running for row in rows), fleet.read_at)
+    return Snapshot(fleet, {row.slug: row for row in rows}, dead, lanes, supervisors, crew)
 
 
 def facts_of(tenant: Tenant, dead: DeadSummary) -> TenantFacts:

@@ -22,6 +22,7 @@ from jobops.web.selectors.snapshot import Snapshot, snapshot
 from jobops.web.words import LOOKS, OWN_LOOKS, Look
 from tenants.access import AnyUser, sees_all, tenants_visible_to
 from tenants.models import Tenant
+from tenants.policy import belongs
 
 RUNNING, WAITING = 20, 5
 """Running jobs shown of each lane, and waiting ones: the first in the queue."""
@@ -142,4 +143,4 @@ def tenant_page(user: AnyUser, tenant: Tenant) -> TenantPage:
 def _jobs(engine: Engine, tenant: Tenant, lane: str, state: ListState, limit: int) -> list[JobView]:
     # A hash may say anything: what claims to be another tenant's is not shown here.
     jobs = list_jobs(engine, f"{tenant.slug}.{lane}", state=state, limit=limit)
-    return [job for job in jobs if job.tenant == tenant.slug]
+    return [job for job in jobs if job.tenant == tenant.slug and belongs(job.tenant_uid, tenant)]

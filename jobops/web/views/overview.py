@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from jobops.web import words
+from jobops.web.formats import SOON_S
 from jobops.web.selectors.overview import Overview, overview
 from jobops.web.views.live import away_is_said, live_url
 
-SOON_S = 3600.0
 LONGEST_SEARCH = 100
 
 
@@ -41,6 +41,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "as_of": found.as_of,
         "title": title_of(found),
         "note": words.flood_note(found.rows, found.crew) if found.staff else "",
+        "orphans": words.orphans_note(found.crew),
         "due_in": due_in,
         "due_soon": due_in is not None and due_in < SOON_S,
         "live_url": live_url(reverse("live-overview"), request),

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 
 from jobops.web import words
 from jobops.web.selectors.snapshot import snapshot
-from jobops.web.selectors.workers import crew_of
 from jobops.web.views.live import away_is_said, live_url
 from tenants.access import can
 from tenants.roles import Action
@@ -37,12 +36,11 @@ def _context(request: HttpRequest) -> dict[str, Any]:
     if not allowed:
         raise PermissionDenied(allowed.reason)
     shot = snapshot()
-    crew = crew_of(shot.supervisors)
     waiting = sum(row.depth for row in shot.rows.values())
     return {
         "supervisors": shot.supervisors,
-        "crew": crew,
-        "title": words.workers_title(crew, waiting),
+        "crew": shot.crew,
+        "title": words.workers_title(shot.crew, waiting),
         "as_of": shot.fleet.read_at,
         "live_url": live_url(reverse("live-workers"), request),
     }

@@ -3,19 +3,19 @@
 local TRIES = 64       -- ring entries looked at in one call
 local TOMBSTONES = 16  -- gone or cancelled heads passed over for one tenant before the next one's turn
 local FIELDS = {'status', 'jo_type', 'jo_attempt', 'jo_max_attempts', 'jo_timeout', 'jo_lease', 'data', 'jo_key',
-  'jo_correlation', 'jo_enqueued', 'jo_releases'}
+  'jo_correlation', 'jo_enqueued', 'jo_releases', 'jo_tenant_uid'}
 
--- Answers {name, vtime, share, vnow, vmax, slug and score of the ring's first}, or nil.
+-- Answers {name, vtime, share, vnow, vmax, level, slug and score of the ring's first}, or nil.
 local function pick_lane(lanes)
   local best
   for _, name in ipairs(lanes) do
     local head = rcall('ZRANGE', k('ring', name), 0, 0, 'WITHSCORES')
     if head[1] then
-      local l = rcall('HMGET', k('lane', name), 'vtime', 'share', 'vnow', 'vmax')
+      local l = rcall('HMGET', k('lane', name), 'vtime', 'share', 'vnow', 'vmax', 'level')
       local vtime = tonumber(l[1] or 0)
       if not best or vtime < best.vtime then
         best = {name = name, vtime = vtime, share = tonumber(l[2] or 1), vnow = tonumber(l[3] or 0),
-          vmax = tonumber(l[4] or 0), slug = head[1], score = tonumber(head[2])}
+          vmax = tonumber(l[4] or 0), level = l[5] or '0', slug = head[1], score = tonumber(head[2])}
       end
     end
   end
@@ -25,20 +25,27 @@ end
 -- Rings are empty: who ran until now owes nobody, and the slot waits. Registered in the same step, so that an enqueue
 -- between this answer and the slot's sleep finds it.
 local function wait_idle(slot, lanes, block)
-  local top = tonumber(rcall('HGET', CELL, 'lane_vnow') or 0)
+  local before = tonumber(rcall('HGET', CELL, 'lane_vnow') or 0)
+  local top = before
   for _, lane in ipairs(lanes) do
     if rcall('EXISTS', k('ring', lane)) == 0 then
       local l = rcall('HMGET', k('lane', lane), 'vnow', 'vmax', 'vtime')
-      if tonumber(l[2] or 0) > tonumber(l[1] or 0) then rcall('HSET', k('lane', lane), 'vnow', l[2]) end
+      if tonumber(l[2] or 0) > tonumber(l[1] or 0) then
+        rcall('HSET', k('lane', lane), 'vnow', l[2])
+        rcall('HINCRBY', k('lane', lane), 'level', 1)
+      end
       top = math.max(top, tonumber(l[3] or 0))
     end
     rcall('ZADD', k('idle', lane), now + block + 250, slot)
   end
-  rcall('HSET', CELL, 'lane_vnow', top)
+  if top > before then
+    rcall('HSET', CELL, 'lane_vnow', top)
+    rcall('HINCRBY', CELL, 'lane_level', 1)
+  end
 end
 
 -- Writes the lease of the head that was popped. Answers what the slot needs to run it.
-local function take(id, h, l, t, slot, worker, token)
+local function take(id, h, l, t, lane_level, slot, worker, token)
   local slug, lane = l.slug, l.name
   local job = 'rq:job:' .. id
   local queue = queue_name(slug, lane)
@@ -54,7 +61,7 @@ local function take(id, h, l, t, slot, worker, token)
   local expiry = now + lease_ms
   rcall('HSET', k('lease', id), 'token', token, 'slot', slot, 'worker', worker, 'tenant', slug, 'lane', lane,
     'type', job_type, 'started', string.format('%.0f', now_us), 'charged', expected, 'attempt', attempt,
-    'lease', lease_ms, 'timeout', timeout)
+    'lease', lease_ms, 'timeout', timeout, 'level', l.level, 'lane_level', lane_level)
   rcall('ZADD', k('leases'), expiry, id)
   rcall('ZADD', k('inflight', slug), expiry, id)
   rcall('SADD', k('busy'), slug)
@@ -77,16 +84,21 @@ local function take(id, h, l, t, slot, worker, token)
 end
 
 -- The tenant's first job that is one, or nil and how many tombstones were passed.
-local function pop(slug, lane)
+local function pop(slug, lane, uid)
   local queue = 'rq:queue:' .. queue_name(slug, lane)
   for passed = 0, TOMBSTONES - 1 do
     local id = rcall('LPOP', queue)
     if not id then return nil, nil, passed end
     local h = rcall('HMGET', 'rq:job:' .. id, unpack(FIELDS))
     if h[1] == 'queued' then
-      if whole(h[3], 0) < whole(h[4], 1) then return id, h, passed end
-      -- Put back by an outsider though its attempts are spent: it dies without one more start.
-      bury({id = id, tenant = slug, lane = lane, attempt = whole(h[3], 0)}, 'exhausted')
+      local lease = {id = id, tenant = slug, lane = lane, attempt = whole(h[3], 0)}
+      if not same_tenant(h[12], uid) then
+        orphaned(lease)
+      elseif lease.attempt < whole(h[4], 1) then
+        return id, h, passed
+      else
+        bury(lease, 'exhausted') -- put back by an outsider though its attempts are spent: not one more start
+      end
     end
   end
   return nil, nil, TOMBSTONES
@@ -102,7 +114,7 @@ local function claim(slot, worker, token, lanes, block, was_idle)
       if waiting == 0 then rcall('DEL', k('wake', lane)) else rcall('LTRIM', k('wake', lane), 0, waiting - 1) end
     end
   end
-  local cell = rcall('HMGET', CELL, 'paused', 'lane_vnow')
+  local cell = rcall('HMGET', CELL, 'paused', 'lane_vnow', 'lane_level')
   if cell[1] == '1' then
     wait_idle(slot, lanes, block)
     return nil, block
@@ -118,10 +130,10 @@ local function claim(slot, worker, token, lanes, block, was_idle)
     if not able then
       rcall('ZREM', k('ring', lane), slug)
     else
-      local id, h, passed = pop(slug, lane)
+      local id, h, passed = pop(slug, lane, t[6])
       if id then
         if l.vtime > tonumber(cell[2] or 0) then rcall('HSET', CELL, 'lane_vnow', l.vtime) end
-        return take(id, h, l, t, slot, worker, token)
+        return take(id, h, l, t, cell[3] or '0', slot, worker, token)
       end
       if passed > 0 then charge(slug, lane, t[1], 1) end -- nobody waits for another's tombstones
       note_oldest(slug, lane)

@@ -2,16 +2,18 @@
 
 local HISTORY = 50 -- attempts kept in the job's hash
 local FREE_RELEASES = 20
+local LOSS_MS = 200 -- worker time that a lost worker costs beside the job's own: a slot is buried and another started
 
 local function read_lease(id)
-  local f = rcall('HMGET', k('lease', id), 'token', 'slot', 'worker', 'tenant', 'lane', 'type', 'started', 'charged',
-    'attempt')
+  local f = redis.pcall('HMGET', k('lease', id), 'token', 'slot', 'worker', 'tenant', 'lane', 'type', 'started', 'charged',
+    'attempt', 'level', 'lane_level')
   -- Half a lease (partly restored, or written by an outsider) is none: it must not stop those that are whole.
   if not (f[1] and f[3] and f[4] and f[5] and f[6] and tonumber(f[7]) and tonumber(f[8]) and tonumber(f[9])) then
     return nil
   end
   return {id = id, token = f[1], slot = f[2], worker = f[3], tenant = f[4], lane = f[5], type = f[6],
-    started = tonumber(f[7]), charged = tonumber(f[8]), attempt = tonumber(f[9])}
+    started = tonumber(f[7]), charged = tonumber(f[8]), attempt = tonumber(f[9]), level = f[10] or '0',
+    lane_level = f[11] or '0'}
 end
 
 -- RQ's tools see the worker without a job.
@@ -34,10 +36,11 @@ local function drop_lease(lease)
 end
 
 -- The slot is free, the tenant pays for what it really used, and other work of its may run.
-local function end_lease(lease, quiet)
+local function end_lease(lease, quiet, extra)
   drop_lease(lease)
-  local used = math.max(0, (now_us - lease.started) / 1000)
-  charge(lease.tenant, lease.lane, rcall('HGET', k('tenant', lease.tenant), 'weight'), used - lease.charged)
+  local used = math.max(0, (now_us - lease.started) / 1000) + (extra or 0)
+  charge(lease.tenant, lease.lane, rcall('HGET', k('tenant', lease.tenant), 'weight'), used - lease.charged,
+    lease.level, lease.lane_level)
   ring_enter_all(lease.tenant, quiet)
   return used
 end
@@ -81,10 +84,29 @@ local function bury(lease, reason)
   rcall('ZADD', k('dead'), now, lease.id .. ':' .. lease.attempt)
 end
 
+-- A slug can be given to another customer: a job belongs to the tenant that it was enqueued for, not to its slug.
+local function same_tenant(job_uid, uid)
+  return not job_uid or job_uid == '' or not uid or uid == '' or job_uid == uid
+end
+
+-- Its tenant was deleted while it ran, so it has nowhere to go back to.
+local function is_orphan(lease, job_uid)
+  local uid = rcall('HGET', k('tenant', lease.tenant), 'uid')
+  return not same_tenant(job_uid, uid) or (not uid and rcall('EXISTS', k('gone', lease.tenant)) == 1)
+end
+
+-- A waiting job of a tenant that is no more.
+local function orphaned(lease)
+  rcall('HSET', 'rq:job:' .. lease.id, 'jo_error_class', 'TenantDeleted', 'jo_error',
+    'the tenant that it was enqueued for was deleted', 'jo_cause', 'unresolvable')
+  bury(lease, 'unresolvable')
+end
+
 -- o: cause, error_class, error, brief, traceback, delay, front. Answers 'retry' or 'dead'.
 local function fail(lease, o)
   local job = 'rq:job:' .. lease.id
-  local max = whole(rcall('HGET', job, 'jo_max_attempts'), 1)
+  local f = rcall('HMGET', job, 'jo_max_attempts', 'jo_tenant_uid')
+  local max = is_orphan(lease, f[2]) and 0 or whole(f[1], 1)
   rcall('HSET', job, 'jo_error_class', o.error_class, 'jo_error', o.error, 'jo_cause', o.cause,
     'exc_info', o.traceback ~= '' and o.traceback or o.error)
   if o.cause == 'poison' or o.cause == 'unresolvable' or lease.attempt >= max then
@@ -113,7 +135,7 @@ local function lose(lease, cause, text)
     ring_enter_all(lease.tenant)
     return 'none'
   end
-  local used = end_lease(lease)
+  local used = end_lease(lease, false, LOSS_MS)
   rest_worker(lease)
   if not status then restore(lease) end
   local error_class = cause == 'timeout' and 'JobTimeout' or 'WorkerLost'
@@ -130,7 +152,7 @@ end
 local function finish(lease, o, quiet)
   local used = end_lease(lease, quiet)
   local job = 'rq:job:' .. lease.id
-  local f = rcall('HMGET', job, 'jo_result_ttl', 'jo_releases', 'jo_type', 'jo_key', 'status')
+  local f = rcall('HMGET', job, 'jo_result_ttl', 'jo_releases', 'jo_type', 'jo_key', 'status', 'jo_tenant_uid')
   if not f[5] then restore(lease) end
   local ended = o.kind
   if ended == 'succeeded' or ended == 'discarded' then
@@ -144,7 +166,7 @@ local function finish(lease, o, quiet)
     remember(lease, ended, '', '')
     local releases = whole(f[2], 0) + 1
     rcall('HSET', job, 'jo_releases', releases, 'worker_name', '')
-    if releases <= FREE_RELEASES then
+    if releases <= FREE_RELEASES and not is_orphan(lease, f[6]) then
       rcall('HSET', job, 'jo_attempt', lease.attempt - 1)
       push(lease.id, lease.tenant, lease.lane, true, quiet)
     else

@@ -14,7 +14,7 @@ end
 
 -- May this tenant start one more job in this lane? Answers that, and its policy's fields.
 local function may_run(slug, lane)
-  local t = rcall('HMGET', k('tenant', slug), 'weight', 'cap', 'cap:' .. lane, 'paused', 'vt:' .. lane)
+  local t = rcall('HMGET', k('tenant', slug), 'weight', 'cap', 'cap:' .. lane, 'paused', 'vt:' .. lane, 'uid')
   if not t[1] or t[4] == '1' then return false, t end
   return has_room(slug, lane, t[2], t[3]), t
 end
@@ -55,13 +55,19 @@ end
 
 -- Charge (or, below zero, give back) worker time in ms to a tenant and to its lane. Without a weight the tenant was
 -- deleted while its job ran: nobody is left to pay.
-local function charge(slug, lane, weight, ms)
+-- What is given back must have been charged since the ring (the lanes) were last levelled: the level counts what was
+-- charged until then, and below it nobody may come. level and lane_level: as they were when it was charged.
+local function charge(slug, lane, weight, ms, level, lane_level)
   if ms == 0 or not weight then return end
-  local vt = tonumber(rcall('HINCRBYFLOAT', k('tenant', slug), 'vt:' .. lane, string.format('%.17g', ms / weight)))
-  rcall('ZADD', k('ring', lane), 'XX', vt, slug)
-  local l = rcall('HMGET', k('lane', lane), 'share', 'vtime', 'vmax')
-  rcall('HSET', k('lane', lane), 'vtime', tonumber(l[2] or 0) + ms / tonumber(l[1] or 1),
-    'vmax', math.max(tonumber(l[3] or 0), vt))
+  local l = rcall('HMGET', k('lane', lane), 'share', 'vtime', 'vmax', 'level')
+  if ms > 0 or (l[4] or '0') == level then
+    local vt = tonumber(rcall('HINCRBYFLOAT', k('tenant', slug), 'vt:' .. lane, string.format('%.17g', ms / weight)))
+    rcall('ZADD', k('ring', lane), 'XX', vt, slug)
+    if vt > tonumber(l[3] or 0) then rcall('HSET', k('lane', lane), 'vmax', vt) end
+  end
+  if ms > 0 or (rcall('HGET', CELL, 'lane_level') or '0') == lane_level then
+    rcall('HSET', k('lane', lane), 'vtime', tonumber(l[2] or 0) + ms / tonumber(l[1] or 1))
+  end
 end
 
 -- Every lane in which the tenant has work: its in flight fell, its cap or pause changed.
