@@ -22,6 +22,7 @@ class RetryLater(Exception):
 
     ``after`` takes a duration ("30s", a timedelta, seconds), an aware datetime, or the text of a
     ``Retry-After`` header (seconds or an HTTP date); None means the contract's backoff. The attempt counts.
+    Seven days are the longest, and a day for a header's text.
     """
 
     def __init__(self, message: str = "", *, after: object = None) -> None:

@@ -20,7 +20,7 @@ _HINT = 'give a duration ("30s", a timedelta, seconds), an aware datetime, or th
 def seconds_until(value: object) -> float:
     """Seconds from now until what ``value`` says: a duration, an aware datetime, or a header's text; never below 0.
 
-    Raises BadValue (a ValueError) saying what is right.
+    A header's text counts for a day at most. Raises BadValue (a ValueError) saying what is right.
     """
     if isinstance(value, datetime):
         if value.tzinfo is None:
@@ -29,7 +29,7 @@ def seconds_until(value: object) -> float:
     if isinstance(value, str):
         said = from_header(value)
         if said is not None:
-            return said
+            return min(said, LONGEST_FROM_SERVER_S)
     try:
         return parse(value) / timedelta(seconds=1)
     except BadValue as error:

@@ -6,11 +6,12 @@ be read, it catches its time-out, it returns what cannot be stored.
 
 from __future__ import annotations
 
-import inspect
+import contextlib
 import logging
 import math
 import random
 import time
+import types
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
@@ -33,7 +34,10 @@ SHORTEST_GRACE_WAIT_S = 1.0
 CLOCK_SKEW_S = 1.0
 """A job's age is the difference of two hosts' clocks: the last attempt must not come too early for one of them."""
 
-_NEVER_RUN = (inspect.iscoroutine, inspect.isgenerator, inspect.isasyncgen)
+LONGEST_ASKED_S = 7 * 86_400.0
+"""Seconds that a job itself may ask to be run again in. A slip (a wrong year) must not park it for ever."""
+
+_NEVER_RUN = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
 # Frames of ours above the job's own in a traceback: run() and _call(); Context.run is not a Python frame.
 _OUR_FRAMES = 2
 
@@ -106,7 +110,14 @@ class ContractRunner:
         if verdict.grace_left_s is not None:
             return math.ceil(_grace_wait(verdict.grace_left_s, job.max_attempts - job.attempt) * 1000)
         if verdict.wait_s is not None:
-            return math.ceil(verdict.wait_s * 1000)
+            wait_s = verdict.wait_s
+            if not wait_s <= LONGEST_ASKED_S:
+                logger.warning(
+                    "job %s of %s asked to be run again in %s s; it is in %d days",
+                    job.id, job.job_type, wait_s, LONGEST_ASKED_S // 86_400,
+                )  # fmt: skip
+                wait_s = LONGEST_ASKED_S
+            return math.ceil(wait_s * 1000)
         return self._backoff_ms(job, job_type)
 
     def _backoff_ms(self, job: ClaimedJob, job_type: JobType) -> int:
@@ -128,17 +139,18 @@ def _call(job: ClaimedJob, func: Callable[..., Any], args: Any, kwargs: Any, ala
 
 
 def _succeeded(job: ClaimedJob, value: Any) -> Outcome:
-    if any(never_run(value) for never_run in _NEVER_RUN):
-        # Nothing of the job's body has happened, and it never will.
+    if issubclass(type(value), _NEVER_RUN):  # not `isinstance`, which asks the value too
+        # Nothing of the job's body has happened, and it never will; or it is half done, and fights its end.
         kind = type(value).__name__
         if kind != "async_generator":
-            value.close()
+            with contextlib.suppress(BaseException):
+                value.close()
         return Outcome.failed(
             "poison", "TypeError", f"the job returned a {kind} that nobody runs; make it a plain function"
         )
     try:
         return Outcome.succeeded(encode_result(value))
-    except Exception as error:  # noqa: BLE001 - a value may fight being read in any way
+    except BaseException as error:  # noqa: BLE001 - a value may fight being read in any way
         # The job's effect has happened: running it again for the sake of its result would be wrong.
         logger.warning("job %s of %s succeeded, its result is not kept: %s", job.id, job.job_type, shown_message(error))
         return Outcome.succeeded()

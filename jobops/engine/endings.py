@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from jobops.engine.registrations import forget_slots
 
 log = logging.getLogger("jobops.worker")
 
+MOST_TRIES = 4
+
 
 def release_slot(engine: Engine, slot: str) -> None:
     """Gives the lease of a dead slot back unharmed, if it has one, and closes the slot. May be called again after a
@@ -31,12 +34,24 @@ def release_slot(engine: Engine, slot: str) -> None:
     engine.scripts.abandon(slot)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Ending:
     slot: str
     released: bool
     cause: str
     error: str
+    tries: int = 0
+    not_before: float = 0.0
+
+    def refused(self, error: Exception) -> bool:
+        """Redis would not hear it. Whether to try again."""
+        self.tries += 1
+        self.not_before = time.monotonic() + 2.0**self.tries
+        again = self.tries < MOST_TRIES
+        log.error(
+            "the end of slot %s cannot be told (%s)%s", self.slot, error, "" if again else "; its lease will run out"
+        )
+        return again
 
 
 class Endings:
@@ -58,21 +73,22 @@ class Endings:
         self._waiting.append(_Ending(child.name, gracefully, cause, error))
 
     def tell(self, engine: Engine) -> None:
-        """Tells Redis. Raises what Redis raises; the rest waits for the next call. One that is refused does not keep the
-        others from being told."""
-        refused: Exception | None = None
+        """Tells Redis. Raises what says that Redis is away; the rest waits for the next call. One that Redis refuses, as
+        its keys are damaged, keeps no other from being told; it is given up after a few tries."""
         for _ in range(len(self._waiting)):
+            ending = self._waiting[0]
             try:
-                _tell(engine, self._waiting[0])
+                if time.monotonic() < ending.not_before:
+                    self._waiting.rotate(-1)
+                    continue
+                _tell(engine, ending)
             except FAILURES as error:
                 if is_away(error):
                     raise
-                refused = error
-                self._waiting.rotate(-1)
-            else:
-                self._waiting.popleft()
-        if refused is not None:
-            raise refused
+                if ending.refused(error):
+                    self._waiting.rotate(-1)
+                    continue
+            self._waiting.popleft()
 
 
 def _tell(engine: Engine, ending: _Ending) -> None:

@@ -17,7 +17,7 @@ from jobops.engine.clock import SECOND
 from jobops.engine.duty import Duty
 from jobops.engine.endings import Endings
 from jobops.engine.fleet import Fleet
-from jobops.engine.link import FAILURES, Backoff
+from jobops.engine.link import FAILURES, Backoff, is_away
 from jobops.engine.renewals import Renewals
 from jobops.engine.slot_reports import Tally, slot_reports
 from jobops.engine.worker_options import WorkerOptions
@@ -86,7 +86,9 @@ class Upkeep:
             self._renewals.renew()
             for duty in self._duties:
                 duty.attempt()
-        except FAILURES as error:  # all others were caught where they arose
+        except Exception as error:
+            if not is_away(error):
+                raise
             self._note_away(error)
             return False
         self._note_back()

@@ -127,7 +127,7 @@ def test_no_page_offers_what_would_be_refused(world: World, root: Client) -> Non
         page = answer.content.decode()
         assert "Read-only: RQ’s own pages only show here." in page, url
         content = page[page.index('id="content"') :]
-        for offer in ("<form", "<button", "<select", "<input", "Requeue", "Delete", "Empty Queue", "JSON", "Metrics"):
+        for offer in ("<form", "<button", "<select", "<input", "Requeue", "Delete", "Empty Queue", "as JSON", "View Metrics"):
             assert offer not in content, (url, offer)
         assert not re.search(r"<style|<script(?![^>]*src=)|\son\w+=|\sstyle=", page), url
         for link in set(re.findall(r'href="(/rq/[^"]*)"', page)):

@@ -61,7 +61,7 @@ def renew(kept: bool, *, renewed_ago: int = 6 * SECOND, meanwhile: Any = None) -
     fleet: Any = Fleet()
     engine: Any = Engine(scripts)
     upkeep = Upkeep(engine, Identity("id", "host", ""), WorkerOptions(lanes=("bulk",)), board, fleet, Endings())
-    upkeep._renew()
+    upkeep._renewals.renew()
     return scripts, fleet, board
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -136,9 +137,23 @@ def test_an_alarm_on_the_way_out_is_no_time_out() -> None:
 
 def test_an_alarm_on_the_way_in_comes_back_in_a_moment() -> None:
     alarm = SoftTimeout()
-    with alarm(30):
+    with alarm(0.2):
         alarm._strike(signal.SIGALRM, interrupted_in(SoftTimeout.__enter__))
         assert not alarm.fired
         with pytest.raises(JobTimeout):
             time.sleep(5)
     assert alarm.fired
+
+
+def test_an_alarm_of_somebody_else_is_no_time_out_and_does_not_cancel_one() -> None:
+    """A stray SIGALRM, and a timer that the work sets for itself: the work's own deadline holds, and no other."""
+    alarm = SoftTimeout()
+    began = time.monotonic()
+    with pytest.raises(JobTimeout), alarm(0.6):
+        os.kill(os.getpid(), signal.SIGALRM)
+        assert not alarm.fired
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0)
+        time.sleep(0.2)
+        assert not alarm.fired
+        time.sleep(5)
+    assert 0.6 <= time.monotonic() - began < 4
