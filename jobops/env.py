@@ -7,7 +7,6 @@ and says what would be right. An empty variable counts as unset. No setting is r
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import math
 import os
 import re
@@ -15,7 +14,6 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -23,6 +21,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import environ
 
 from jobops.engine.validation import LANE_PATTERN
+from jobops.module_search import missing_part
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -157,7 +156,7 @@ def modules(variable: str) -> list[str]:
         if not all(part.isidentifier() for part in name.split(".")):
             refuse(variable, f"has {name!r}, which is no module name: use dotted names such as shop.jobs,mail.jobs")
     for name in names:
-        if missing := _missing_module(name):
+        if missing := missing_part(name):
             what = "which" if missing == name else f"and {missing!r}"
             refuse(variable, f"has {name!r}, {what} cannot be found: correct the name, or put its folder on PYTHONPATH")
     return names
@@ -319,31 +318,6 @@ def _parts(variable: str, example: str) -> list[str]:
     if not all(parts):
         refuse(variable, f"is {value!r}, with an empty part: {example}")
     return parts
-
-
-def _missing_module(name: str) -> str:
-    """The first part of a dotted name that cannot be found, or nothing. No part is imported."""
-    found, path = "", None
-    for part in name.split("."):
-        found = f"{found}.{part}".lstrip(".")
-        spec = _spec(found, path)
-        if spec is None:
-            return found
-        try:
-            path = list(spec.submodule_search_locations or ())
-        except KeyError:  # a folder without __init__.py in another one: only importing tells what lies in it
-            return ""
-    return ""
-
-
-def _spec(name: str, path: list[str] | None) -> ModuleSpec | None:
-    if path is None:
-        try:
-            return importlib.util.find_spec(name)
-        except ValueError:  # a module such as __main__ has none
-            return None
-    finders = (finder.find_spec(name, path) for finder in sys.meta_path)
-    return next((spec for spec in finders if spec is not None), None)
 
 
 def _split(variable: str, value: str, wanted: str) -> SplitResult:

@@ -29,7 +29,7 @@ from jobops.context.models import OutboxEntry
 from jobops.context.outage import is_outage
 from jobops.context.outbox import job_of
 from jobops.context.turns import Turns
-from jobops.engine.errors import EnqueueRefused
+from jobops.engine.errors import EngineError, EnqueueRefused
 from jobops.engine.records import Enqueued, NewJob
 
 log = logging.getLogger("jobops.outbox")
@@ -45,7 +45,7 @@ KEEP_ENDED = timedelta(hours=24)
 class Pusher(Protocol):
     """Takes jobs into Redis."""
 
-    def enqueue_many(self, jobs: Sequence[NewJob], /) -> Sequence[Enqueued | EnqueueRefused]:
+    def enqueue_many(self, jobs: Sequence[NewJob], /) -> Sequence[Enqueued | EngineError]:
         """One answer for each job, in order. Raises ``redis.RedisError``."""
 
 

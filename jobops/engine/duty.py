@@ -15,8 +15,8 @@ SHORTEST_PAUSE_S = 0.5
 
 
 class Duty:
-    """Calls ``action`` every so many seconds, each time it is asked when that is 0. One that fails waits longer each time
-    and never stops what else there is to do."""
+    """Calls ``action`` every so many seconds, or each time it is asked when that is 0. One that fails waits longer each
+    time and never stops what else there is to do."""
 
     def __init__(self, name: str, every_s: float, action: Callable[[], object]) -> None:
         self._name = name

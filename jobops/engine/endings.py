@@ -73,8 +73,10 @@ class Endings:
         self._waiting.append(_Ending(child.name, gracefully, cause, error))
 
     def tell(self, engine: Engine) -> None:
-        """Tells Redis. Raises what says that Redis is away; the rest waits for the next call. One that Redis refuses, as
-        its keys are damaged, keeps no other from being told; it is given up after a few tries."""
+        """Tells Redis. Raises what says that Redis is away; the rest waits for the next call.
+
+        One that Redis refuses, as its keys are damaged, keeps no other from being told, and is given up in the end.
+        """
         for _ in range(len(self._waiting)):
             ending = self._waiting[0]
             try:

@@ -43,7 +43,7 @@ class Renewals:
                 self._lost(child, lease)
 
     def _ask(self, leases: list[Lease]) -> list[bool | None]:
-        """Which of them are kept; None for one that Redis cannot tell of, as its keys are damaged: that one runs out."""
+        """Which of them are kept; None for one whose keys are damaged, so that Redis cannot tell."""
         try:
             return list(self._engine.scripts.renew([(lease.job_id, lease.token) for lease in leases]))
         except FAILURES as error:

@@ -63,6 +63,6 @@ class Surroundings:
 
 def _folder() -> str:
     try:
-        return os.getcwd()
+        return os.getcwd()  # noqa: PTH109 - for every job
     except OSError:
         return ""

@@ -77,8 +77,7 @@ class Upkeep:
         self._is_prepared = False
 
     def run(self) -> bool:
-        """Does what is due. False: Redis is away, and what is left waits for the next call. Raises nothing that Redis can
-        cause."""
+        """Does what is due. False: Redis is away, the rest waits for the next call. What Redis refuses is logged."""
         if time.monotonic() < self._next_try:
             return False
         try:

@@ -2,8 +2,11 @@
 
 While the supervisor is stopped or stuck (a debugger, a frozen disk, a Redis that does not answer), it kills slots whose
 lease may be over or whose job is far past its time-out. When the supervisor is gone, it sees to it that no slot and no
-process of a job lives on, and then reports their leases lost at once instead of when they expire: it has seen the
-slots dead.
+process in a slot's group lives on, and then reports their leases lost at once instead of when they expire: it has seen
+the slots dead.
+
+A process that a job moved out of its slot's group (`setsid`, a daemon's double fork) is beyond its reach, as it is
+beyond the supervisor's: nothing tells whose it was. docs/operations.md says so.
 
 It opens a descriptor for each slot's process while the board still vouches for the pid, so that it never kills a
 stranger that got the number later.

@@ -45,8 +45,8 @@ class WorkerOptions:
     ``lanes``: what it serves. ``burst``: end when nothing is runnable. ``drain_timeout_s``: how long running jobs may
     take after a stop signal. ``max_jobs``, ``max_memory_mib``: a slot is replaced after so many jobs, or above so much
     resident memory, looked at between jobs. ``heartbeat_s``: between renewals. ``lease_s``: the usual lease.
-    ``grace_s``: from a job's time-out to its kill. ``block_ms``: the longest an idle slot sleeps. ``result_limit``: bytes
-    of a result; a larger one is not kept.
+    ``grace_s``: from a job's time-out to its kill. ``block_ms``: the longest an idle slot sleeps.
+    ``result_limit``: bytes of a result; a larger one is not kept.
     """
 
     lanes: tuple[str, ...]

@@ -43,18 +43,24 @@ class History:
     minutes: tuple[Minute, ...]
 
     def window(self, minutes: int) -> dict[str, Counters]:
-        """The sum over the last ``minutes`` whole ones and the running one, by tenant."""
+        """The sum over exactly so many minutes up to now, by tenant: what ``window_s`` is the length of.
+
+        The engine counts by whole minutes: of the oldest one, the part that lies within counts, rounded.
+        """
         sums: dict[str, dict[str, int]] = {}
-        for minute in self.minutes[-minutes - 1 :]:
+        shares = [1 - self.now_ms % 60_000 / 60_000, *[1.0] * minutes]
+        reach = self.minutes[-minutes - 1 :]
+        for share, minute in zip(shares[-len(reach) :], reach, strict=True):
             for slug, counters in minute.items():
                 mine = sums.setdefault(slug, dict.fromkeys(FIELDS.values(), 0))
                 for name in mine:
-                    mine[name] += getattr(counters, name)
+                    mine[name] += int(getattr(counters, name) * share + 0.5)
         return {slug: Counters(**values) for slug, values in sums.items()}
 
     def window_s(self, minutes: int) -> float:
-        """How long that window is, in seconds: whole minutes and the part of the running one."""
-        return min(minutes, len(self.minutes) - 1) * 60 + self.now_ms % 60_000 / 1000
+        """How long that window is, in seconds; it is shorter only where fewer minutes were read."""
+        running_s = self.now_ms % 60_000 / 1000
+        return min(minutes * 60.0, (len(self.minutes) - 1) * 60 + running_s)
 
     def closed(self, slug: str | None = None) -> list[Counters]:
         """One entry for each minute that is over, of one tenant or (None) of all together."""

@@ -78,9 +78,12 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "outbox entries",
                 "indexes": [
                     models.Index(
+                        condition=models.Q(("state", "waiting")), fields=["tenant", "next_try_at"], name="outbox_due"
+                    ),
+                    models.Index(
                         condition=models.Q(("state", "waiting")),
-                        fields=["next_try_at", "created_at"],
-                        name="outbox_due",
+                        fields=["tenant", "created_at", "id"],
+                        name="outbox_order",
                     ),
                     models.Index(
                         condition=models.Q(("state", "waiting")), fields=["first_pushed_at"], name="outbox_unconfirmed"
@@ -90,6 +93,20 @@ class Migration(migrations.Migration):
                         condition=models.Q(("ended_at__isnull", False)), fields=["ended_at"], name="outbox_ended"
                     ),
                 ],
+            },
+        ),
+        migrations.CreateModel(
+            name="OutboxHold",
+            fields=[
+                ("tenant", models.CharField(max_length=50, primary_key=True, serialize=False)),
+                ("until", models.DateTimeField()),
+                ("refusals", models.PositiveIntegerField(help_text="Tries in a row in which nothing was taken in.")),
+                ("reason", models.CharField(help_text="The class of the refusal.", max_length=50)),
+                ("since", models.DateTimeField()),
+            ],
+            options={
+                "verbose_name": "outbox hold",
+                "verbose_name_plural": "outbox holds",
             },
         ),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from redis.exceptions import RedisError
 
@@ -10,7 +11,7 @@ from dlq.models import DeadLetter
 from dlq.selectors import letter_of_job
 from jobops.context.models import OutboxEntry
 from jobops.engine.jobs import read_job
-from jobops.engine.records import JobView
+from jobops.engine.records import Attempt, JobView
 from jobops.runtime.engine import get_engine
 
 
@@ -91,7 +92,24 @@ def view_of_letter(letter: DeadLetter) -> JobView:
         key=letter.key,
         correlation_id=letter.correlation_id,
         data=b"",
+        history=tuple(_attempt(told) for told in letter.history),
     )
+
+
+def _attempt(told: dict[str, Any]) -> Attempt:
+    return Attempt(
+        number=told.get("n", 0),
+        worker=told.get("worker", ""),
+        started_at=_instant(told.get("started_at")),
+        ended_at=_instant(told.get("ended_at")),
+        outcome=told.get("outcome", ""),
+        error_class=told.get("error_class", ""),
+        error=told.get("error", ""),
+    )
+
+
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def _coalesced(job_id: str) -> JobView | None:

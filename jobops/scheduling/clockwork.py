@@ -8,8 +8,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from jobops.engine.client import Engine
+from jobops.engine.link import is_away
 
 log = logging.getLogger("jobops.scheduler")
 
@@ -20,6 +23,36 @@ RESCUE_BATCH = 100
 MAX_PAUSE_S = 2.0
 
 
+@dataclass(slots=True)
+class Step:
+    """One of the two, with a pace and failures of its own: what stops one must not stop the other.
+
+    ``work`` answers how many seconds later it wants to be called again.
+    """
+
+    name: str
+    work: Callable[[], float]
+    failures: int = 0
+    due: float = 0.0
+
+    def run(self) -> None:
+        """Work if it is due; survives anything."""
+        if time.monotonic() < self.due:
+            return
+        try:
+            pause = self.work()
+        except Exception as error:  # noqa: BLE001  (nothing may end the thread)
+            self.failures += 1
+            if self.failures == 1:
+                log.error("%s failed: %s: %s", self.name, type(error).__name__, error)
+            pause = min(MAX_PAUSE_S, TICK_S * 2.0 ** min(self.failures, 10))
+        else:
+            if self.failures:
+                log.info("%s works again after %d failure(s)", self.name, self.failures)
+                self.failures = 0
+        self.due = time.monotonic() + pause
+
+
 class Clockwork:
     """Moves delayed jobs that are due to their queues, and rescues expired leases, until ``stop`` is set."""
 
@@ -28,10 +61,8 @@ class Clockwork:
         self.engine = engine
         self.stop = stop
         self.tick_s = tick_s
+        self.steps = (Step("promotion", self._promote), Step("rescue", self._rescue))
         self._hold_ms = int(lease_s * 1000)
-        self.ticked_at = time.monotonic()
-        self._rescue_at = 0.0
-        self._failures = 0
         self._thread: threading.Thread | None = None
 
     def keep_running(self) -> None:
@@ -42,44 +73,52 @@ class Clockwork:
             self._thread = threading.Thread(target=self._run, name="clockwork", daemon=True)
             self._thread.start()
 
-    def tick(self) -> bool:
-        """One step; whether there is more to do at once. Raises ``RedisError``."""
+    def drain(self) -> int:
+        """Promote and rescue all that is due now; answers how many jobs moved.
+
+        Raises ExceptionGroup when one or both failed, after both were tried, and ``RedisError`` when Redis is away.
+        """
+        moved, failures = 0, []
+        for all_of in (self._promote_all, self._rescue_all):
+            try:
+                moved += all_of()
+            except Exception as error:
+                if is_away(error):
+                    raise
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup("promotion or rescue failed", failures)
+        return moved
+
+    def _promote(self) -> float:
         # Where another scheduler promoted a moment ago, there is nothing to do.
         promoted = self.engine.scripts.promote(limit=PROMOTE_BATCH, min_interval_ms=int(self.tick_s * 800))
-        more = promoted.moved >= PROMOTE_BATCH
-        if time.monotonic() >= self._rescue_at:
-            rescued = self.engine.scripts.rescue(limit=RESCUE_BATCH, hold_ms=self._hold_ms)
-            if rescued.moved or rescued.dead:
-                log.warning("rescued %d job(s) of lost workers, %d of them gave up", rescued.moved, rescued.dead)
-            full = rescued.moved + rescued.dead >= RESCUE_BATCH
-            self._rescue_at = 0.0 if full else time.monotonic() + RESCUE_EVERY_S
-        return more
+        return 0.0 if promoted.moved >= PROMOTE_BATCH else self.tick_s
 
-    def drain(self) -> int:
-        """Promote and rescue all that is due now; answers how many jobs moved. Raises ``RedisError``."""
+    def _rescue(self) -> float:
+        rescued = self.engine.scripts.rescue(limit=RESCUE_BATCH, hold_ms=self._hold_ms)
+        if rescued.moved or rescued.dead:
+            log.warning("rescued %d job(s) of lost workers, %d of them gave up", rescued.moved, rescued.dead)
+        return 0.0 if rescued.moved + rescued.dead >= RESCUE_BATCH else RESCUE_EVERY_S
+
+    def _promote_all(self) -> int:
         moved = 0
         while True:
             promoted = self.engine.scripts.promote(limit=PROMOTE_BATCH)
+            moved += promoted.moved
+            if promoted.moved < PROMOTE_BATCH:
+                return moved
+
+    def _rescue_all(self) -> int:
+        moved = 0
+        while True:
             rescued = self.engine.scripts.rescue(limit=RESCUE_BATCH, hold_ms=self._hold_ms)
-            moved += promoted.moved + rescued.moved + rescued.dead
-            if promoted.moved < PROMOTE_BATCH and rescued.moved + rescued.dead < RESCUE_BATCH:
+            moved += rescued.moved + rescued.dead
+            if rescued.moved + rescued.dead < RESCUE_BATCH:
                 return moved
 
     def _run(self) -> None:
         while not self.stop.is_set():
-            self.stop.wait(self._step())
-
-    def _step(self) -> float:
-        """One tick that survives anything; answers how many seconds to wait."""
-        try:
-            more = self.tick()
-        except Exception as error:  # noqa: BLE001  (nothing may end this thread)
-            self._failures += 1
-            if self._failures == 1:
-                log.error("promotion and rescue failed: %s: %s", type(error).__name__, error)
-            return min(MAX_PAUSE_S, self.tick_s * 2.0 ** min(self._failures, 10))
-        if self._failures:
-            log.info("promotion and rescue work again after %d failure(s)", self._failures)
-            self._failures = 0
-        self.ticked_at = time.monotonic()
-        return 0.0 if more else self.tick_s
+            for step in self.steps:
+                step.run()
+            self.stop.wait(max(0.0, min(step.due for step in self.steps) - time.monotonic()))

@@ -82,7 +82,7 @@ class Scheduler(rq_scheduler.Scheduler):
             self.engine.scripts.unlock(LOCK, self.name)
 
     def enqueue_jobs(self) -> int:
-        """Move what is due in one atomic step per batch; answers how many. Raises ``RedisError``."""
+        """Move what is due in one atomic step per batch; answers how many. Raises as ``Clockwork.drain``."""
         return self.clockwork.drain()
 
     def heartbeat(self) -> None:
@@ -111,8 +111,12 @@ class Scheduler(rq_scheduler.Scheduler):
         Raises ExceptionGroup when some failed, after the others have run.
         """
         self.housekeeping()
-        done = {"promotion and rescue": self.enqueue_jobs()}
+        done: dict[str, int] = {}
         failures: list[Exception] = []
+        try:
+            done["promotion and rescue"] = self.enqueue_jobs()
+        except ExceptionGroup as group:
+            failures.extend(group.exceptions)
         for name, result in self.agenda.run_all(self._context()).items():
             if isinstance(result, Exception):
                 failures.append(result)

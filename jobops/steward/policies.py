@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from django.db import Error as DatabaseError
 from django.utils import timezone
 
+from jobops.context.outage import is_outage
 from jobops.engine.client import Engine
 from jobops.runtime.plug import EnginePolicyPusher
 from jobops.scheduling.duties import Context
@@ -58,6 +60,7 @@ class PolicyAudit:
     """Seconds between two rounds over all tenants."""
     _after: str = ""
     _next_round: float = 0.0
+    _broken: set[str] = field(default_factory=set)
 
     def run(self, context: Context) -> int:
         """Compare one slice; answers how many tenants it looked at, 0 between two rounds."""
@@ -67,9 +70,25 @@ class PolicyAudit:
             context.engine.scripts.set_lanes(context.engine.lanes)
         slice_ = list(Tenant.objects.filter(slug__gt=self._after).order_by("slug")[: self.batch])
         for tenant in slice_:
-            if context.engine.scripts.policy(tenant.slug) != policy_of(tenant) and push_slug(tenant.slug):
-                log.warning("the policy of tenant %s was missing or different in Redis; pushed again", tenant.slug)
+            self._audit(context.engine, tenant)
         self._after = slice_[-1].slug if len(slice_) == self.batch else ""
         if not self._after:
             self._next_round = time.monotonic() + self.every_s
         return len(slice_) if self._after else 0
+
+    def _audit(self, engine: Engine, tenant: Tenant) -> None:
+        """One tenant. What is wrong with its key alone is logged once, and the others go on."""
+        slug = tenant.slug
+        try:
+            if engine.scripts.policy(slug) != policy_of(tenant) and push_slug(slug):
+                log.warning("the policy of tenant %s was missing or different in Redis; pushed again", slug)
+        except Exception as error:
+            if is_outage(error) or isinstance(error, DatabaseError):
+                raise
+            if slug not in self._broken:
+                log.error("the policy of tenant %s cannot be compared: %s: %s", slug, type(error).__name__, error)
+            self._broken.add(slug)
+            return
+        if slug in self._broken:
+            self._broken.discard(slug)
+            log.info("the policy of tenant %s can be compared again", slug)

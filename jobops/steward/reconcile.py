@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from jobops.context.outage import is_outage
 from jobops.engine.keys import split_queue
 from jobops.engine.lanes import known_lanes
 from jobops.scheduling.duties import Context
@@ -24,6 +25,7 @@ class Reconciler:
 
     batch: int = 100
     _cursor: int = 0
+    _broken: set[str] = field(default_factory=set)
 
     def run(self, context: Context) -> int:
         """Repair the next slice of queues; answers how many were looked at, 0 at the end of a round."""
@@ -44,7 +46,19 @@ class Reconciler:
             return 0  # a queue of plain RQ is none of ours
         if lane not in lanes:
             return 0
-        found = context.engine.scripts.reconcile(queue)
+        try:
+            found = context.engine.scripts.reconcile(queue)
+        except Exception as error:
+            if is_outage(error):
+                raise
+            # Somebody else's data under one of its keys: the other queues must not wait for that to be mended.
+            if queue not in self._broken:
+                log.error("queue %s cannot be reconciled: %s: %s", queue, type(error).__name__, error)
+            self._broken.add(queue)
+            return 1
+        if queue in self._broken:
+            self._broken.discard(queue)
+            log.info("queue %s can be reconciled again", queue)
         if found.recovered or found.ring or found.active:
             log.warning(
                 "queue %s repaired: %d job(s) ran without a lease, ring %s, index %s",

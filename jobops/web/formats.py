@@ -27,6 +27,11 @@ def number(value: int | float | None) -> str:
     return f"{round(value):,}"
 
 
+def limit(value: int | None) -> str:
+    """A cap or a limit: a number or, where there is none, that word, which is also what commands take."""
+    return "none" if value is None else number(value)
+
+
 def decimal(value: float | None, digits: int = 1) -> str:
     """``33.94`` → ``33.9``, with ``digits`` decimals. None → ``–``."""
     if value is None or not math.isfinite(value):
@@ -97,6 +102,18 @@ def clock(at: datetime | None, now: datetime | None = None) -> str:
 def clock_seconds(at: datetime | None) -> str:
     """An instant to the second, for attempts and the refresh line: ``23:17:03``. None → ``–``."""
     return NOTHING if at is None else f"{timezone.localtime(at):%H:%M:%S}"
+
+
+def moment(at: datetime | None, now: datetime | None = None) -> str:
+    """An instant to the second, with its date unless that is today's: ``03:54:12``, ``Thu 12 Mar, 03:54:12`` or, in
+    another year, ``12 Mar 2025, 03:54:12``. None → ``–``."""
+    if at is None:
+        return NOTHING
+    here, today = timezone.localtime(at), timezone.localtime(now or timezone.now())
+    if here.date() == today.date():
+        return f"{here:%H:%M:%S}"
+    day = f"{here:%a} {here.day} {here:%b}" if here.year == today.year else f"{here.day} {here:%b %Y}"
+    return f"{day}, {here:%H:%M:%S}"
 
 
 def full_time(at: datetime | None) -> str:

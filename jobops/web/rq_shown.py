@@ -8,9 +8,7 @@ from collections.abc import Callable
 from html import escape
 from html.parser import HTMLParser
 
-NOTE = (
-    '<p class="help">Read-only: RQ’s own pages only show here. To act on jobs, use the pages and commands of jobops.</p>'
-)
+NOTE = '<p class="help">Read-only: RQ’s own pages only show here. To act, use jobops’ pages and commands.</p>'
 CONTENT_ID = "content"
 """Django's admin keeps the page proper in the element of this id; around it are its own header and its sign-out."""
 CONTROLS = frozenset({"button", "select", "textarea", "label"})

@@ -53,14 +53,13 @@ class TenantTable(tables.Table):
         return f"{value:g}"
 
     def render_cap(self, value: int, record: TenantLine) -> SafeString:
-        cap = "any" if record.tenant.cap is None else formats.number(record.tenant.cap)
-        return format_html('{}<span class="of"> / {}</span>', _quiet(value), cap)
+        return format_html('{}<span class="of"> / {}</span>', _quiet(value), formats.limit(record.tenant.cap))
 
     def render_depth(self, value: int) -> SafeString | str:
         return _quiet(value)
 
     def render_depth_limit(self, value: int | None) -> SafeString | str:
-        return _quiet(value)
+        return formats.number(value) if value else format_html('<span class="n0">{}</span>', formats.limit(value))
 
     def render_ended(self, value: float) -> SafeString | str:
         return formats.decimal(value) if value else format_html('<span class="n0">{}</span>', "0.0")

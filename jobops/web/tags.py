@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 
 from dlq.models import DeadLetter
 from dlq.text import one_line
+from jobops.metrics.condition import RETRY_LIMIT, RETRY_LIMIT_OF_ALL, RETRY_STARTS
 from jobops.web import formats, job_words, masking
 from jobops.web.charts import Bar, Spark
 from jobops.web.navigation import Navigation, navigation_of
@@ -26,6 +27,13 @@ from jobops.web.words import Look
 register = template.Library()
 
 LONGEST_LINE = 500
+STYLES = {
+    "clock": formats.clock,
+    "seconds": formats.clock_seconds,
+    "moment": formats.moment,
+    "ago": formats.ago,
+    "due": formats.due,
+}
 JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 register.filter("number", formats.number)
@@ -55,10 +63,10 @@ def icon(name: str, size: str = "") -> SafeString:
 
 @register.simple_tag
 def when(at: datetime | None, style: str = "clock") -> SafeString | str:
-    """An instant as ``<time>``, its full form in the title. ``style``: clock, seconds, ago, ago_only or due."""
+    """An instant as ``<time>``, its full form in the title. ``style``: clock, seconds, moment, ago or due."""
     if at is None:
         return formats.NOTHING
-    text = {"clock": formats.clock, "seconds": formats.clock_seconds, "ago": formats.ago, "due": formats.due}[style](at)
+    text = STYLES[style](at)
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', at.isoformat(timespec="seconds"), formats.full_time(at), text
     )
@@ -130,14 +138,9 @@ def shown(text: object) -> str:
 
 @register.filter
 def what_failed(letter: DeadLetter) -> str:
-    """A dead letter's error as a sentence, for the tenant's people: without what they may not see."""
+    """A dead letter's error for the tenant's people: its very words, without what they may not see."""
     error = masking.masked_text(letter.error, masking.secrets_in(letter.job_type, letter.payload))
-    text = one_line(error, LONGEST_LINE).strip() or letter.get_reason_display()
-    first = text.split()[0]
-    start = (
-        first.capitalize() if first.isalpha() and first.islower() else first
-    )  # not the start of a path or an address
-    return start + text[len(first) :] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+    return one_line(error, LONGEST_LINE).strip() or letter.get_reason_display()
 
 
 @register.filter
@@ -167,7 +170,11 @@ def outcome(name: str) -> Look:
     return job_words.outcome_of(name)
 
 
-@register.filter
-def or_else(value: float | None, word: str) -> str:
-    """A number, or the word that stands for there being none: ``{{ tenant.cap|or_else:"any" }}``."""
-    return word if value is None else formats.number(value)
+register.filter("limit", formats.limit)
+
+
+@register.simple_tag
+def retries_are_many(of_all: bool = False) -> str:
+    """When retries are called many, as the help text of their number."""
+    most = RETRY_LIMIT_OF_ALL if of_all else RETRY_LIMIT
+    return f"Many: more than {most * 100:g}% of starts, once there were {RETRY_STARTS} starts in 5 minutes"

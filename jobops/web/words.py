@@ -91,7 +91,11 @@ def orphans_note(crew: Crew) -> str:
     """What becomes of jobs whose worker is gone; the empty string without any."""
     if not crew.orphans:
         return ""
-    whose = "1 job’s worker is gone, it goes on" if crew.orphans == 1 else f"{crew.orphans:,} jobs’ workers are gone, they go on"
+    whose = (
+        "1 job’s worker is gone, it goes on"
+        if crew.orphans == 1
+        else f"{crew.orphans:,} jobs’ workers are gone, they go on"
+    )
     return f"{whose} within {duration(math.ceil(crew.orphans_s))}"
 
 
@@ -191,7 +195,9 @@ def letters_title(count: int, overdue: int, slug: str) -> str:
     if not count:
         return f"No dead letter{of} is open."
     if count == overdue:
-        return f"{plural(count, 'dead letter')}{of} {'is past its deadline' if count == 1 else 'are past their deadline'}."
+        return (
+            f"{plural(count, 'dead letter')}{of} {'is past its deadline' if count == 1 else 'are past their deadline'}."
+        )
     late = f"; {number(overdue)} {'is past its' if overdue == 1 else 'are past their'} deadline" if overdue else ""
     return f"{plural(count, 'dead letter')}{of} {'is' if count == 1 else 'are'} open{late}."
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from jobops.engine.client import Engine
-from jobops.web.selectors import snapshot
+from jobops.web.selectors import reach, snapshot
 from tests import tools
 from tests.web.world import World
 
@@ -53,6 +53,7 @@ def chromium() -> Iterator[Browser]:
 def world(transactional_db: None, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """An empty world, which the server's threads see too; each request reads it anew."""
     monkeypatch.setattr(snapshot, "KEEP_S", 0.0)
+    monkeypatch.setattr(reach, "AWAY_S", 0.0)
     snapshot.forget()
     yield World(engine)
     snapshot.forget()

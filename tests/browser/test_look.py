@@ -11,6 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from jobops.engine.records import Outcome
+from tenants.models import Tenant
 from tenants.roles import Role
 from tests.browser.conftest import SignIn
 from tests.web.world import World
@@ -43,6 +44,8 @@ def busy_world(world: World) -> dict[str, str]:
         "paused tenant": f"/tenants/{long.slug}/",
         "failed job": f"/jobs/{failed.id}/",
         "running job": f"/jobs/{running.id}/",
+        "dead letters": "/dlq/",
+        "a tenant's dead letters": "/dlq/?tenant=acme-retail",
         "workers": "/workers/",
         "not found": "/nothing-here/",
     }
@@ -86,9 +89,10 @@ def test_axe_finds_nothing_on_any_page_of_a_tenants_people(
     pages = busy_world(world)
     page = sign_in(Role.TENANT_ADMIN, world.tenant("mine", may_pause=True))
     world.enqueue("mine")
+    world.letter(Tenant.objects.get(slug="mine"))
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
     found = {}
-    for url in ("/", "/tenants/mine/", "/tenants/", pages["tenant"]):
+    for url in ("/", "/tenants/mine/", "/tenants/", "/dlq/", pages["tenant"]):
         page.goto(f"{live_server}{url}")
         found[url] = problems(page) + unreadably_small(page)
     page.locator("summary.who").click()
@@ -120,6 +124,13 @@ def test_the_menu_reaches_every_page_on_a_narrow_screen(sign_in: SignIn, world: 
     page.wait_for_url(f"{live_server}/workers/")
 
 
+def test_a_phone_shows_that_the_figures_are_fresh(sign_in: SignIn, world: World) -> None:
+    page = sign_in(Role.OPERATOR)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.locator("[data-live-line].on").wait_for()
+    assert "Live," in page.locator("[data-words]").inner_text()
+
+
 def test_a_page_is_used_by_keyboard_alone(sign_in: SignIn, world: World) -> None:
     """The skip link comes first, and what has the focus can be seen."""
     world.tenant("acme")
@@ -127,6 +138,8 @@ def test_a_page_is_used_by_keyboard_alone(sign_in: SignIn, world: World) -> None
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
     page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "/dlq/"
     page.keyboard.press("Tab")
     focused = page.evaluate(
         "[document.activeElement.id, getComputedStyle(document.activeElement.closest('.find')).outlineStyle]"

@@ -7,12 +7,13 @@ import logging
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from jobops import JobTimeout, job
+from jobops import JobTimeout, RetryLater, job
 from jobops.contracts import runner
 from jobops.contracts.runner import ContractRunner
 from jobops.engine.records import Outcome
@@ -173,3 +174,41 @@ def test_a_body_that_was_never_run_is_no_success() -> None:
         assert (outcome.kind, outcome.cause) == ("failed", "poison")
         assert "nobody runs" in outcome.error
     assert run(lambda: asyncio.run(coroutine())).kind == "succeeded"
+
+
+def test_a_started_generator_that_fights_its_end_is_an_outcome_too() -> None:
+    def stubborn() -> Any:
+        try:
+            yield 1
+        finally:
+            raise KeyboardInterrupt
+
+    def started() -> Any:
+        generator = stubborn()
+        next(generator)
+        return generator
+
+    outcome = run(started)
+    assert (outcome.kind, outcome.cause) == ("failed", "poison")
+
+
+def test_a_result_that_lies_about_its_class_does_not_undo_the_success() -> None:
+    class Liar:
+        @property
+        def __class__(self) -> Any:  # type: ignore[override]
+            raise KeyboardInterrupt
+
+    assert run(Liar).result == b"null"
+
+
+@pytest.mark.parametrize(
+    "after", [datetime(8999, 1, 1, tzinfo=UTC), "30d", 8 * 86_400, float("nan")], ids=["year", "30d", "8d", "nan"]
+)
+def test_a_job_is_parked_for_a_week_at_most(after: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A slip in a date must not put it off for thousands of years, with its key and its place in the depth."""
+    error = RetryLater("busy")
+    error.after = after if isinstance(after, float) else RetryLater(after=after).after
+    with caplog.at_level(logging.WARNING):
+        outcome = run(raising(error))
+    assert outcome.delay_ms == 7 * 86_400_000
+    assert "asked to be run again" in caplog.text

@@ -108,6 +108,11 @@ def test_a_job_may_give_a_moment() -> None:
     assert RetryLater("no word").after is None
 
 
+def test_a_headers_text_that_a_job_passes_on_counts_for_a_day_at_most() -> None:
+    assert RetryLater(after="999999999999").after == LONGEST_FROM_SERVER_S
+    assert RetryLater(after=http_date(10**8)).after == LONGEST_FROM_SERVER_S
+
+
 @pytest.mark.parametrize("after", ["soon", -1, datetime(2020, 1, 1), object()])  # noqa: DTZ001 - naive on purpose
 def test_a_moment_that_cannot_be_read_is_refused(after: Any) -> None:
     with pytest.raises(ValueError, match="give a"):

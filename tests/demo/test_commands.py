@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from django.core.management import load_command_class
 
-from jobops.demo.launch import forget_dead_demo, hold
+from jobops.demo.launch import Stack, forget_dead_demo, hold
 from jobops.demo.places import Places, Services
 from jobops.demo.stage import environment_of_the_demo
+from jobops.embedded import EmbeddedRedis
 from tests.tools import wait_for
 
 MANAGE = str(Path(__file__).parents[2] / "manage.py")
@@ -50,6 +51,40 @@ def test_a_demo_that_was_killed_is_forgotten_and_one_that_runs_is_not(tmp_path: 
     forget_dead_demo(places.root)
     with pytest.raises(LookupError, match="make demo"):
         places.services()
+
+
+WITHOUT_EXTRAS = """
+import importlib, os, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"PIL", "aiosmtpd", "pytest"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+os.environ["DJANGO_SETTINGS_MODULE"] = "jobops.settings"
+import django
+django.setup()
+for name in ("jobops.management.commands.dev", "jobops.management.commands.demo", "jobops.demo.launch"):
+    importlib.import_module(name)
+"""
+
+
+def test_dev_needs_no_package_of_the_demos_own(tmp_path: Path) -> None:
+    env = {"PATH": "/bin", "JOBOPS_VAR": str(tmp_path)}
+    command = [sys.executable, "-c", WITHOUT_EXTRAS]
+    ended = subprocess.run(command, env=env, cwd=Path(MANAGE).parent, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_redis_that_was_killed_is_said_to_have_been(tmp_path: Path) -> None:
+    said: list[str] = []
+    with EmbeddedRedis(tmp_path / "redis") as redis:
+        stack = Stack(redis, tmp_path / "logs", said.append, {})
+        assert redis.pid is not None
+        os.kill(redis.pid, signal.SIGKILL)
+        wait_for(lambda: redis.pid is None, what="its end")
+        stack._look()
+    assert said[0] == "redis was killed (SIGKILL); starting it again on its append-only file"
+    assert said[1].startswith("redis is running again")
 
 
 @pytest.mark.slow

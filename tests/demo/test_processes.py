@@ -68,6 +68,29 @@ def test_a_child_that_dies_at_once_is_not_restarted_in_a_hot_loop(stage: Stage) 
     stage.run_until("starting it again in 2 s")
 
 
+def test_of_a_child_that_was_started_again_only_what_it_wrote_since_is_told(stage: Stage, tmp_path: Path) -> None:
+    once = f"""
+        import pathlib, time
+        note = pathlib.Path({str(tmp_path / "note")!r})
+        if not note.exists():
+            print("old news", flush=True)
+        note.touch()
+        time.sleep(300)
+    """
+    stage.processes.start(Program("once", (sys.executable, "-c", textwrap.dedent(once))))
+    for _ in range(2):
+        wait_for((tmp_path / "note").exists)
+        pid = stage.processes.pid("once")
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        stage.run_until("was killed")
+        stage.run_until("is running again")
+        stage.said, before = [], stage.said
+        stage.processes._say = stage.said.append
+    assert not any("old news" in line for line in before)
+    assert "old news" in stage.processes.log("once").read_text()
+
+
 def test_stop_leaves_neither_the_child_nor_its_children(stage: Stage, tmp_path: Path) -> None:
     note = tmp_path / "grandchild"
     parent = f"""

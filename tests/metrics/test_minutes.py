@@ -15,13 +15,17 @@ def count(engine: Engine, back: int, **fields: int) -> None:
     )
 
 
-def test_a_window_is_the_running_minute_and_the_whole_ones_before(engine: Engine) -> None:
+def test_a_window_is_as_long_as_it_says_so_that_counts_and_rates_agree(engine: Engine) -> None:
     count(engine, 0, starts=1, us=2_000)
     count(engine, 5, starts=10, retries=3, succeeded=7, us=5_000_000)
     count(engine, 6, starts=100)
     history = MinuteReader().read(engine, "e", NOW)
-    assert history.window(5) == {"acme": Counters(starts=11, retries=3, succeeded=7, worker_ms=5002)}
-    assert history.window_s(5) == 315.0
+    # A quarter of the running minute is over: three quarters of the one five minutes ago lie within.
+    assert history.window(5) == {"acme": Counters(starts=9, retries=2, succeeded=5, worker_ms=3752)}
+    assert history.window_s(5) == 300.0
+    short = MinuteReader().read(engine, "e", NOW, minutes=2)
+    assert short.window(5) == {"acme": Counters(starts=1, worker_ms=2)}
+    assert short.window_s(5) == 135.0
     assert len(history.closed("acme")) == KEPT
     assert history.closed("acme")[-5].succeeded == 7
     assert history.closed()[-6].starts == 100

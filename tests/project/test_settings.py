@@ -109,3 +109,16 @@ def test_only_a_process_that_asks_for_it_gets_a_pool_of_postgres_connections(tmp
     given = {"DATABASE_URL": "postgres://u@127.0.0.1/shop", "SECRET_KEY": "x" * 50}
     assert start(tmp_path, "-c", show, **given).stdout == "None\n"
     assert "'max_size': 8" in start(tmp_path, "-c", f"from jobops import wsgi; {show}", **given).stdout
+
+
+def test_the_production_values_of_the_operations_page_pass_djangos_deployment_check(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "operations.md").read_text()
+    example = page.partition("# /etc/jobops.env\n")[2].partition("```")[0]
+    variables = dict(line.split("=", 1) for line in example.splitlines() if line)
+    assert {"DATABASE_URL", "JOBOPS_REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "JOBOPS_HTTPS"} <= variables.keys()
+    ended = start(tmp_path, "manage.py", "check", "--deploy", "--fail-level", "WARNING", **variables)
+    assert ended.returncode == 0, ended.stderr
+    assert "no issues" in ended.stdout
+    variables["JOBOPS_HTTPS"] = "0"
+    ended = start(tmp_path, "manage.py", "check", "--deploy", "--fail-level", "WARNING", **variables)
+    assert "security.W008" in ended.stderr, "silence is for those that HTTPS settles"

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def relay_all(engine: Engine) -> None:
     """Run the duty as if the two seconds that rows are left alone had passed."""
     OutboxEntry.objects.filter(state="waiting").update(next_try_at="2020-01-01T00:00:00Z")
-    relay_duty.run(Context(engine))
+    relay_duty.Relay().run(Context(engine))
 
 
 def test_an_enqueue_falls_to_the_outbox_and_arrives_when_redis_is_back(outage: Outage) -> None:

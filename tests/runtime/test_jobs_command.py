@@ -17,6 +17,7 @@ from jobops.engine.records import Outcome
 from jobops.runtime import enqueuer
 from jobops.scheduling.duties import Context
 from jobops.steward import intake
+from tenants.models import Tenant
 from tests.runtime.asking import ask, refusal, text
 from tests.runtime.factory import claim, echo, new_job, run_all, settle
 
@@ -127,7 +128,7 @@ def test_jobs_list_finds_a_job_in_every_state(both: Engine) -> None:
     assert live == [ids[state] for state in ("started", "queued", "scheduled", "outbox")]
     intake.run(Context(both))
     assert [row["id"] for row in ask("jobs", "list", "--state", "dead")] == [ids["dead"]]
-    assert ask("jobs", "list", "--tenant", "other") == []
+    assert "'other' is not known" in refusal("jobs", "list", "--tenant", "other")[1]
     assert len(ask("jobs", "list", "--limit", "2")) == 2
 
 
@@ -135,6 +136,27 @@ def test_a_list_pages_through_a_long_queue(both: Engine) -> None:
     jobs = [new_job() for _ in range(350)]
     enqueuer().enqueue_many(jobs)
     assert [row["id"] for row in ask("jobs", "list", "--limit", "300")] == [job.id for job in jobs[:300]]
+
+
+def test_a_list_that_is_cut_says_of_how_many(both: Engine) -> None:
+    enqueuer().enqueue_many([new_job() for _ in range(7)])
+    enqueuer().enqueue(new_job(delay_ms=3_600_000))
+    outbox.write([new_job()])
+    assert text("jobs", "list", "--limit", "2").splitlines()[-1] == "2 of 9; --limit N shows more"
+    queued = text("jobs", "list", "--limit", "6", "--tenant", "acme", "--state", "queued")
+    assert queued.splitlines()[-1] == "6 of 7; --limit N shows more"
+    assert text("jobs", "list", "--limit", "2", "--tenant", "acme").endswith("2 of many more; --limit N shows more\n")
+    assert "--limit" not in text("jobs", "list", "--limit", "9")
+    assert len(ask("jobs", "list", "--limit", "2")) == 2
+
+
+def test_jobs_of_a_tenant_that_was_deleted_are_listed_and_a_typing_error_is_refused(both: Engine) -> None:
+    enqueuer().enqueue(job := new_job())
+    Tenant.objects.all().delete()
+    assert [row["id"] for row in ask("jobs", "list", "--tenant", "acme")] == [job.id]
+    code, message = refusal("jobs", "list", "--tenant", "acm")
+    assert code == 1
+    assert message == "tenant: 'acm' is not known; `manage.py tenants list` shows those there are"
 
 
 def test_whatever_a_job_holds_no_list_breaks(both: Engine) -> None:

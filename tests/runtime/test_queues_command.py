@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
+from pytest_django import Settings
 
 from jobops.engine.client import Engine
 from jobops.runtime import enqueuer
@@ -57,3 +60,15 @@ def test_a_redis_that_does_not_answer_is_one_clear_line(outage: Outage) -> None:
         code, message = refusal(*command)
         assert code == 1
         assert message.startswith("no Redis answers at unix://")
+
+
+def test_a_redis_that_hangs_is_one_clear_line(
+    both: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobops.runtime.engine.ANSWER_TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.JOBOPS_REDIS_URL = f"redis://:s3cret@127.0.0.1:{silent.getsockname()[1]}/0"
+        code, message = refusal("queues")
+    assert code == 1
+    assert message.startswith("Redis at redis://127.0.0.1:")
+    assert "does not answer" in message

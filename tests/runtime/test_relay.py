@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from jobops.context import outbox, relay
-from jobops.context.models import OutboxEntry
+from jobops.context.models import OutboxEntry, OutboxHold
 from jobops.engine.client import Engine
 from jobops.engine.errors import DepthExceeded, EnqueueRefused
 from jobops.engine.records import Enqueued, NewJob
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def due_now() -> None:
     OutboxEntry.objects.filter(state="waiting").update(next_try_at=timezone.now() - timedelta(seconds=1))
+    OutboxHold.objects.update(until=timezone.now() - timedelta(seconds=1))
 
 
 def leave_behind(*jobs: NewJob) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -75,9 +76,57 @@ def test_promotion_survives_an_outage(cell: Engine, clockwork: Clockwork, monkey
     broken.set()
     job = new_job(delay_ms=1)
     cell.scripts.enqueue(job)
-    wait_for(lambda: clockwork._failures >= 2, what="two failures")
+    wait_for(lambda: clockwork.steps[0].failures >= 2, what="two failures")
     broken.clear()
     wait_for(lambda: waiting(cell) == [job.id], what="promotion")
+
+
+BROKEN = {"promotion": "rq:scheduler:scheduled_jobs", "rescue": "jobops:leases"}
+
+
+@pytest.mark.parametrize("bad", BROKEN)
+def test_what_stops_promotion_does_not_stop_rescue_nor_the_other_way_round(
+    cell: Engine, clockwork: Clockwork, bad: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    worked: list[str] = []
+
+    def noted(name: str, work: Callable[[], float]) -> float:
+        pause = work()
+        worked.append(name)
+        return pause
+
+    for step in clockwork.steps:
+        step.work = partial(noted, step.name, step.work)
+    cell.redis.set(BROKEN[bad], "not what it must be")
+    clockwork.keep_running()
+    failing, good = sorted(clockwork.steps, key=lambda step: step.name != bad)
+    wait_for(lambda: failing.failures >= 3 and worked.count(good.name) >= 2, what="both were tried")
+    assert (failing.name in worked, good.failures) == (False, 0)
+    assert sum(record.message.startswith(f"{bad} failed") for record in caplog.records) == 1
+    cell.redis.delete(BROKEN[bad])
+    wait_for(lambda: bad in worked, what="the other one again")
+
+
+@pytest.mark.parametrize("bad", BROKEN)
+def test_once_does_the_rest_when_promotion_or_rescue_fails(cell: Engine, bad: str) -> None:
+    cell.scripts.rescue()  # from here on somebody watches
+    lost, late = new_job(lease_ms=1, max_attempts=1), new_job(delay_ms=1)
+    cell.scripts.enqueue(lost)
+    assert claim(cell) is not None
+    cell.scripts.enqueue(late)
+    due = cell.scripts.now_ms() + 1
+    wait_for(lambda: cell.scripts.now_ms() > due, what="both are due")
+    cell.redis.delete(BROKEN[bad])
+    cell.redis.set(BROKEN[bad], "not what it must be")
+    ran: list[int] = []
+    with pytest.raises(ExceptionGroup) as raised:
+        Scheduler(cell, [Duty("d", lambda _: ran.append(1) or 0, every_s=1)]).run_once()
+    assert len(raised.value.exceptions) == 1
+    assert ran == [1]
+    if bad == "promotion":
+        assert cell.redis.zcard("jobops:dead") == 1
+    else:
+        assert waiting(cell) == [late.id]
 
 
 def test_a_dead_thread_is_started_again(cell: Engine, clockwork: Clockwork) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from django.db import connection
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from dlq.models import DeadLetter
 from jobops.context import outbox
@@ -153,6 +154,40 @@ def test_reconciling_walks_all_queues_and_leaves_foreign_ones_alone(both: Engine
             break
     assert both.redis.zcard("jobops:ring:interactive") == 40
     assert both.redis.lrange("rq:queue:default", 0, -1) == [b"foreign"]
+
+
+def test_one_key_of_a_wrong_type_stops_neither_reconciling_nor_the_audit(
+    both: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    tenant("other")
+    enqueuer().enqueue_many([new_job(), new_job("other")])
+    both.redis.sadd("rq:queues", "rq:queue:acme.bulk")
+    both.redis.set("rq:queue:acme.bulk", "not a list")
+    both.redis.delete("jobops:ring:interactive", "jobops:tenant:acme", "jobops:tenant:other")
+    both.redis.set("jobops:tenant:acme", "not a hash")
+    audit, reconciler = PolicyAudit(every_s=0.0), Reconciler()
+    for _ in range(3):
+        audit.run(Context(both))
+        assert reconciler.run(Context(both)) == 0, "the round came to its end"
+    assert both.scripts.policy("other") is not None
+    assert both.redis.zscore("jobops:ring:interactive", "other") is not None
+    errors = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert sum(error.startswith("queue acme.bulk cannot be reconciled") for error in errors) == 1
+    assert sum(error.startswith("the policy of tenant acme cannot be compared") for error in errors) == 1
+    both.redis.delete("rq:queue:acme.bulk", "jobops:tenant:acme")
+    audit.run(Context(both))
+    reconciler.run(Context(both))
+    assert both.scripts.policy("acme") is not None
+    assert (audit._broken, reconciler._broken) == (set(), set())
+
+
+def test_an_outage_ends_a_round_of_reconciling_and_of_the_audit_at_once(outage: Outage) -> None:
+    enqueuer().enqueue(new_job())
+    outage.begin()
+    for run in (Reconciler().run, PolicyAudit().run):
+        with pytest.raises(RedisConnectionError):
+            run(Context(outage.engine))
+    outage.end()
 
 
 def test_deaths_become_letters_once_with_two_leaders(both: Engine) -> None:

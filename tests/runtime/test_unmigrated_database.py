@@ -14,12 +14,15 @@ from tests.runtime.processes import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+ENQUEUE = ("enqueue", "tests.child", "--tenant", "nobody", "--kwargs", '{"slug": "x"}')
+COMMANDS = [("tenants", "list"), ("queues",), ("dlq", "list"), ("jobs", "list", "--tenant", "acme"), ENQUEUE]
 
-@pytest.mark.parametrize("command", [("tenants", "list"), ("queues",), ("dlq", "list")], ids=" ".join)
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_database_without_tables_is_one_clear_line(engine: Engine, command: tuple[str, ...], tmp_path: Path) -> None:
     # On PostgreSQL the tests have a database of their own; the one that the server came with is empty.
     empty = f"sqlite:///{tmp_path}/new.sqlite3" if connection.vendor == "sqlite" else os.environ["DATABASE_URL"]
-    ended = run(*command, DATABASE_URL=empty)
+    ended = run(*command, DATABASE_URL=empty, JOBOPS_JOB_MODULES="tests.runtime.example_jobs", JOBOPS_LOG_LEVEL="")
     assert ended.returncode == 1
     assert ended.stderr == "Refused: the database has no tables yet: run `manage.py migrate`\n"
     assert ended.stdout == ""

@@ -141,7 +141,7 @@ def test_wrong_usage_is_code_2(args: str, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as end:
         parser.parse_args(args.split())
     assert end.value.code == 2
-    assert "error: " in capsys.readouterr().err
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_setting_nothing_is_wrong_usage(pusher: Recorder) -> None:

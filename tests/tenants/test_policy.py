@@ -14,7 +14,7 @@ from tenants import policy
 from tenants.errors import EngineAway
 from tenants.models import Tenant
 from tenants.policy import policy_of, push_all, push_slug, push_stale, stale
-from tenants.services import tenant_create, tenant_pause, tenant_resume, tenant_set
+from tenants.services import tenant_create, tenant_pause, tenant_set
 from tests.tenants.fakes import Recorder
 from tests.tenants.people import new_tenant
 

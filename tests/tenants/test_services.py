@@ -116,7 +116,7 @@ def test_a_second_pause_is_refused_and_overwrites_nothing(pusher: Recorder) -> N
 
 def test_resuming_what_is_not_paused_says_so(pusher: Recorder) -> None:
     tenant = tenant_create(slug="acme", by="test").tenant
-    with pytest.raises(NotPaused, match="^acme is not paused$"):
+    with pytest.raises(NotPaused, match=r"^acme is not paused$"):
         tenant_resume(tenant=tenant, by="test")
 
 

@@ -97,3 +97,17 @@ def test_counted_words_and_lists() -> None:
         "a, b and c",
     ]
     assert (formats.spelled(4), formats.spelled(12)) == ("Four", "12")
+
+
+@pytest.mark.parametrize(
+    ("at", "text"),
+    [
+        (datetime(2026, 3, 12, 2, 54, 12, tzinfo=UTC), "03:54:12"),
+        (datetime(2026, 3, 11, 22, 59, 59, tzinfo=UTC), "Wed 11 Mar, 23:59:59"),
+        (datetime(2025, 12, 1, 9, 0, 5, tzinfo=UTC), "1 Dec 2025, 10:00:05"),
+        (None, "–"),
+    ],
+)
+def test_a_moment_has_its_seconds_and_its_date_unless_that_is_today(at: datetime | None, text: str) -> None:
+    with timezone.override("Europe/Berlin"):
+        assert formats.moment(at, datetime(2026, 3, 12, 8, 0, tzinfo=UTC)) == text

@@ -13,6 +13,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 
+from dlq.intake import take_in
 from jobops.context import outbox
 from jobops.contracts.decorator import job as contract
 from jobops.contracts.registry import temporary_registry
@@ -182,6 +183,18 @@ def test_a_job_that_redis_has_forgotten_is_shown_from_its_dead_letter(world: Wor
     assert "Overdue" in text
 
 
+def test_the_attempts_of_a_dead_job_are_shown_from_its_letter_when_redis_has_forgotten_them(world: World) -> None:
+    world.tenant("acme")
+    job_id = world.enqueue("acme", arguments={"number": 1})
+    world.settle(world.claim(), Outcome.failed("poison", "CardRefused", "the card was refused", "Traceback: x"))
+    take_in(world.engine)
+    world.engine.redis.delete(f"rq:job:{job_id}")
+    text = body(world.client(Role.ON_CALL), job_id)
+    assert "not kept any longer" not in text
+    assert "1 attempt of 5" in text
+    assert text.count("CardRefused") >= 2, "in the headline and in the attempt"
+
+
 def test_a_letter_of_a_former_tenant_of_the_same_slug_is_the_staffs_only(world: World) -> None:
     """I9: a slug may be given to another customer."""
     tenant = world.tenant("acme")
@@ -213,3 +226,32 @@ def test_redis_being_away_is_said_and_a_poll_gets_503(world: World, monkeypatch:
         assert "Redis cannot be reached." in answer.content.decode()
         assert "s3cret" not in answer.content.decode()
     assert client.get("/live/overview/").status_code == 503
+
+
+def test_while_redis_is_away_a_dead_job_is_shown_from_its_letter(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from redis.exceptions import TimeoutError as RedisTimeoutError
+
+    from jobops.web.selectors import jobs, reach
+
+    asked = []
+
+    def away(job_id: str) -> None:
+        asked.append(job_id)
+        raise RedisTimeoutError("Timeout reading from socket")
+
+    acme, rival = world.tenant("acme"), world.tenant("rival")
+    letter, foreign = world.letter(acme, error="the provider did not answer"), world.letter(rival)
+    staff, own = world.client(Role.ON_CALL), world.client(Role.TENANT_VIEWER, acme)
+    monkeypatch.setattr(jobs, "lookup", away)
+    monkeypatch.setattr(reach, "AWAY_S", 60.0)
+    text = body(staff, letter.job_id)
+    for shown in ("send gave up after 3 attempts", "Redis cannot be reached.", "the provider did not answer"):
+        assert shown in text
+    assert f"No. {letter.pk}" in text
+    text = body(own, letter.job_id)
+    assert "Not all is known just now." in text
+    assert "Redis" not in text
+    foreign_answer, missing = own.get(f"/jobs/{foreign.job_id}/"), own.get("/jobs/abc/")
+    assert foreign_answer.status_code == missing.status_code == 503
+    assert staff.get("/").status_code == 503
+    assert len(asked) == 1, "it was away a moment ago: nobody waits for it again"

@@ -130,7 +130,8 @@ def test_pages_follow_one_another_without_a_gap_and_back(world: World) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["?after=x", "?after=2026-01-01~1", "?after=2026-01-01T00:00:00%2B00:00~" + "9" * 30, "?after=0001-01-01T00:00:00%2B23:59~1",
+    ["?after=x", "?after=2026-01-01~1", "?after=2026-01-01T00:00:00%2B00:00~" + "9" * 30,
+     "?after=0001-01-01T00:00:00%2B23:59~1",
      "?before=9999-12-31T23:59:59-23:59~1", "?after=~", "?after=%00~1", "?page=-1"],
 )  # fmt: skip
 def test_odd_cursors_are_the_first_page(world: World, query: str) -> None:
@@ -179,5 +180,7 @@ def test_the_titles_count_well() -> None:
     assert words.letters_title(4012, 212, "") == "4,012 dead letters are open; 212 are past their deadline."
     assert words.letters_title(0, 0, "acme") == "No dead letter of acme is open."
     assert words.own_letters_title(3, 0, "") == "3 of your jobs did not work; our team has them."
-    assert words.own_letters_title(3, 1, "acme") == "3 of the jobs of acme did not work; our team is late with 1 of them."
+    assert (
+        words.own_letters_title(3, 1, "acme") == "3 of the jobs of acme did not work; our team is late with 1 of them."
+    )
     assert words.own_letters_title(1, 1, "") == "1 of your jobs did not work; our team is late with it."

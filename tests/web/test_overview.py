@@ -114,3 +114,22 @@ def test_the_fragment_is_the_living_part_of_the_page_alone(world: World) -> None
     assert 'id="t-acme"' in fragment
     assert "<body" not in fragment
     assert "<title>Overview · jobops</title>" in fragment
+
+
+def test_no_limit_is_one_word_everywhere(world: World) -> None:
+    world.tenant("acme", cap=None)
+    client = world.client(Role.STAFF_VIEWER)
+    assert '<span class="of"> / none</span>' in body(client)
+    assert '<span class="of"> / none</span>' in body(client, "/tenants/")
+    assert '<span class="n0">none</span>' in body(client, "/tenants/")
+    tenant = body(client, "/tenants/acme/")
+    assert "cap <b>none</b>" in tenant
+    assert tenant.count('data-l="Lane cap">none</td>') == 2
+
+
+def test_a_phone_tells_one_lanes_oldest_job_from_the_others(world: World) -> None:
+    world.tenant("acme")
+    text = body(world.client(Role.STAFF_VIEWER))
+    assert 'data-l="Bulk oldest"' in text
+    assert 'data-l="Interactive oldest"' in text
+    assert "once there were 20 starts" in text

@@ -6,7 +6,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from jobops.web.selectors import snapshot
+from jobops.web.selectors import reach, snapshot
 from tests.web.world import World
 
 
@@ -29,7 +29,7 @@ def test_while_redis_hangs_only_one_request_waits_for_it(world: World, monkeypat
         asked.append(1)
         raise RedisConnectionError("timed out")
 
-    monkeypatch.setattr(snapshot, "KEEP_S", 60.0)
+    monkeypatch.setattr(reach, "AWAY_S", 60.0)
     monkeypatch.setattr(snapshot, "get_engine", hang)
     for _ in range(5):
         with pytest.raises(RedisError):

@@ -47,7 +47,7 @@ def test_the_tenants_people_read_plain_words_and_nothing_of_the_machine(world: W
     assert "You may run 3 jobs at once, and 1 is running. 1 waits its turn. 1 did not work." in text
     assert "Export orders" in text
     assert "Send invoice" in text
-    assert "Column “price” is missing." in text
+    assert "It ended with: <q>column “price” is missing</q>. Tried" in text
     for hidden in ("worker-1.0", "catalogue-team", "ValueError", "host-1", "dead letter", "Dead letter"):
         assert hidden not in text
 
@@ -141,7 +141,9 @@ def test_a_pause_by_staff_is_told_to_the_tenants_people_and_is_not_theirs_to_lif
     again = staff.post("/tenants/mine/pause/", {"reason": "also"}, follow=True).content.decode()
     assert ": incident 7." in again
     staff.post("/tenants/mine/resume/")
-    assert "Nothing was changed: mine is not paused." in staff.post("/tenants/mine/resume/", follow=True).content.decode()
+    assert (
+        "Nothing was changed: mine is not paused." in staff.post("/tenants/mine/resume/", follow=True).content.decode()
+    )
 
 
 def test_a_command_that_paused_is_our_team_to_a_tenants_people(world: World) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import json
 import os
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jobops.engine import lua_source
 from jobops.engine.records import ClaimedJob, Outcome
 from jobops.engine.timeouts import JobTimeout, SoftTimeout
 
@@ -92,6 +96,59 @@ def kill_itself(job: ClaimedJob, attempts: int = 10**9) -> None:
 
 def exit_hard(job: ClaimedJob) -> None:
     os._exit(1)
+
+
+def exit_with(job: ClaimedJob, code: int) -> None:
+    os._exit(code)
+
+
+def large_result(job: ClaimedJob, size: int) -> str:
+    return "x" * size
+
+
+def lose_the_files(job: ClaimedJob) -> None:
+    """As if another release, or none, were installed where this one was."""
+
+    def gone(package: str) -> Path:
+        raise FileNotFoundError(package)
+
+    lua_source.files = gone  # type: ignore[attr-defined]
+
+
+def starve(job: ClaimedJob) -> None:
+    """May open no more descriptors, and loses its connections."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+    for thing in gc.get_objects():
+        if isinstance(thing, socket.socket):
+            with contextlib.suppress(OSError):
+                thing.shutdown(socket.SHUT_RDWR)
+
+
+def spoil(job: ClaimedJob) -> None:
+    """Leaves behind whatever one job can leave to the next."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.setrecursionlimit(150)
+    os.umask(0o777)
+    os.chdir("/")
+    threading.Timer(0.3, signal.setitimer, (signal.ITIMER_REAL, 0.1, 0.1)).start()
+
+
+def look_around(job: ClaimedJob, seconds: float) -> list[Any]:
+    """What a job finds, also after it has slept."""
+    time.sleep(seconds)
+    umask = os.umask(0)
+    os.umask(umask)
+    child = subprocess.run(["false"], check=False).returncode
+    return [
+        os.getpid(),
+        len(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+        sys.getrecursionlimit(),
+        umask,
+        child,
+        str(Path.cwd()),
+    ]
 
 
 def segfault(job: ClaimedJob) -> None:

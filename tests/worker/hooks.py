@@ -26,7 +26,12 @@ def _break() -> None:
     raise RuntimeError("this slot does not come up")
 
 
+def _fail() -> None:
+    raise OSError("the database is away")
+
+
 HOOKS = {
+    "failing": Hooks(before_job=_fail, after_job=_fail),
     "broken": Hooks(after_fork=_break),
     "none": Hooks(),
     "slow": Hooks(before_job=_slow_before_job),

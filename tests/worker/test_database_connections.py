@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 
 from jobops.engine.client import Engine
 from jobops.engine.jobs import read_job
@@ -61,6 +61,20 @@ def test_a_transaction_that_a_job_left_open_is_undone(engine: Engine) -> None:
     assert second is not None
     assert (second.state, second.result) == ("succeeded", b"0")
     wait_for(lambda: not Tenant.objects.filter(slug="left-open").exists(), what="the rollback")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_hook_after_a_job_connects_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database is away: a job that needed none has succeeded, and its slot has nothing to tidy up."""
+
+    def away() -> None:
+        raise OperationalError("the database is away")
+
+    leave_none_open()
+    monkeypatch.setattr(connection, "connect", away)
+    assert connection.connection is None
+    end_job()
+    assert connections.all(initialized_only=True) != []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,7 +9,9 @@ import pytest
 from jobops.engine.board import Board, Pen
 from jobops.engine.clock import SECOND, now_ns
 from jobops.engine.endings import Endings
+from jobops.engine.errors import EngineUnavailable
 from jobops.engine.fleet import Child
+from jobops.engine.renewals import Renewals
 from jobops.engine.upkeep import Identity, Upkeep
 from jobops.engine.worker import fence_margin
 from jobops.engine.worker_options import WorkerOptions
@@ -97,3 +99,43 @@ def test_a_slot_that_runs_on_without_its_lease_is_killed() -> None:
 def test_a_job_that_ended_meanwhile_is_no_reason_to_kill(meanwhile: Any) -> None:
     """LS-09: what was read before the end must not be acted on after it."""
     assert renew(kept=False, meanwhile=meanwhile)[1].killed == []
+
+
+def settling_renewals(scripts: Any) -> tuple[Renewals, Any, Board]:
+    board = Board(1)
+    board.assign(0, 4711, 1, "slot")
+    running(board.pen(0), 1, renewed_ago=6 * SECOND)
+    fleet: Any = Fleet()
+    engine: Any = Engine(scripts)
+    return Renewals(engine, board, fleet, 2 * SECOND), fleet, board
+
+
+def test_a_settle_without_a_lease_is_ended_after_two_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its outcome counts no more, and whatever keeps it from getting through may do so for ever."""
+    renewals, fleet, board = settling_renewals(Scripts(False, lambda: None))
+    board.pen(0).settling(2)
+    clock = now_ns()
+    for after, killed in ((0, []), (3, []), (4.5, ["fenced"])):
+        monkeypatch.setattr("jobops.engine.renewals.now_ns", lambda at=clock + int(after * SECOND): at)
+        renewals.renew()
+        assert fleet.killed == killed
+
+
+def test_one_lease_with_damaged_keys_does_not_keep_the_others_from_being_renewed() -> None:
+    class Damaged(Scripts):
+        def renew(self, leases: list[tuple[str, str]]) -> list[bool]:
+            if ("job-1", "token") in leases:
+                raise EngineUnavailable("renew: WRONGTYPE")
+            return super().renew(leases)
+
+    scripts = Damaged(True, lambda: None)
+    board = Board(2)
+    fleet: Any = Fleet()
+    engine: Any = Engine(scripts)
+    for place in range(2):
+        board.assign(place, 4711 + place, 1, f"slot-{place}")
+        running(board.pen(place), place + 1, renewed_ago=6 * SECOND)
+        fleet.children[place] = Child(place, 1, f"slot-{place}", 4711 + place, None, -1, 0.0, 0.0, 0.0)
+    Renewals(engine, board, fleet, 2 * SECOND).renew()
+    assert scripts.asked == [("job-2", "token")]
+    assert fleet.killed == []

@@ -31,14 +31,14 @@ class Command(OperatorCommand):
 
     def run(self, options: dict[str, Any]) -> None:
         """Enqueue and say under which id."""
-        kwargs = _kwargs(options["kwargs"])
+        kwargs, run_after = _kwargs(options["kwargs"]), _duration(options["run_after"])
         job_type = registry.get(options["job"])
         call = make_call(
             job_type,
             tenant=options["tenant"],
             key=options["key"],
             lane=options["lane"],
-            run_after=_duration(options["run_after"]),
+            run_after=run_after,
         )
         try:
             handle = call.enqueue(**kwargs)

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.http import Http404
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from dlq.models import DeadLetter
 from dlq.text import capped, visible
@@ -19,9 +20,11 @@ from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import decode, decode_result
 from jobops.engine.records import Attempt, JobView
 from jobops.runtime import lookup
+from jobops.runtime.lookup import view_of_letter
 from jobops.web import charts, masking
 from jobops.web.formats import run_time
 from jobops.web.selectors.dead import letter_of_job
+from jobops.web.selectors.reach import reading_redis
 from jobops.web.values import LONGEST_VALUE, value_text
 from tenants.access import AnyUser, masked, sees_all, tenants_visible_to
 from tenants.models import Tenant
@@ -44,7 +47,10 @@ class AttemptLine:
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """All that the page shows. ``arguments`` None: they cannot be read. ``error`` and ``traceback`` are masked."""
+    """All that the page shows. ``arguments`` None: they cannot be read. ``error`` and ``traceback`` are masked.
+
+    ``away``: Redis could not be asked, and this is what the job's dead letter tells.
+    """
 
     job: JobView
     tenant: Tenant | None
@@ -58,12 +64,21 @@ class JobPage:
     attempts: Sequence[AttemptLine]
     letter: DeadLetter | None
     read_at: datetime
+    away: bool = False
 
 
 def job_page(user: AnyUser, job_id: str) -> JobPage:
     """The job, if this person may see it. Raises ``Http404``, the same for a foreign one and for none at all,
-    and ``redis.RedisError``."""
-    job = lookup(job_id) if len(job_id) <= LONGEST_ID else None
+    and ``redis.RedisError``, unless a dead letter tells of the job."""
+    if len(job_id) > LONGEST_ID:
+        raise Http404(NOT_THERE)
+    try:
+        with reading_redis():
+            job, away = lookup(job_id), False
+    except RedisError:
+        job, away = _from_letter(user, job_id), True
+        if job is None:
+            raise
     if job is None:
         raise Http404(NOT_THERE)
     tenant = tenants_visible_to(user).filter(slug=job.tenant).first() if job.tenant.isprintable() else None
@@ -73,7 +88,12 @@ def job_page(user: AnyUser, job_id: str) -> JobPage:
     # A slug may have been given anew: what died under its former owner is the staff's only.
     if not sees_all(user) and (tenant is None or (job.state == "dead" and not job.data and letter is None)):
         raise Http404(NOT_THERE)
-    return _page(user, job, tenant, letter)
+    return replace(_page(user, job, tenant, letter), away=away)
+
+
+def _from_letter(user: AnyUser, job_id: str) -> JobView | None:
+    letter = letter_of_job(user, job_id)
+    return view_of_letter(letter) if letter is not None else None
 
 
 def _page(user: AnyUser, job: JobView, tenant: Tenant | None, letter: DeadLetter | None) -> JobPage:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from threading import Lock
 
 from django.conf import settings
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
 
 from dlq.models import UNDRAINED, DeadLetter
 from jobops.engine.worker_views import SupervisorView, read_supervisors
 from jobops.metrics.fleet import Fleet, read_fleet
 from jobops.metrics.rows import WINDOW_MINUTES, TenantFacts, TenantRow, tenant_rows
 from jobops.runtime import get_engine
+from jobops.web.selectors import reach
 from jobops.web.selectors.dead import DeadSummary, dead_summary, undrained
+from jobops.web.selectors.reach import reading_redis
 from jobops.web.selectors.workers import Crew, read_crew
 from tenants.access import AnyUser, sees_all
 from tenants.models import Tenant
@@ -45,31 +45,26 @@ class Snapshot:
 
 
 _kept: tuple[float, Snapshot] | None = None
-_away_until = 0.0
 _lock = Lock()
 
 
 def snapshot() -> Snapshot:
     """The rows of all tenants, at most a second old. Raises ``redis.RedisError`` when Redis is away."""
-    global _kept, _away_until
+    global _kept
     with _lock:
         if _kept is not None and time.monotonic() - _kept[0] < KEEP_S:
             return _kept[1]
         # While Redis hangs, one request waits for its time-out, and those behind it do not wait for one each.
-        if time.monotonic() < _away_until:
-            raise RedisConnectionError("it was away a moment ago")
-        try:
+        with reading_redis():
             _kept = (time.monotonic(), _read())
-        except RedisError:
-            _away_until = time.monotonic() + KEEP_S
-            raise
         return _kept[1]
 
 
 def forget() -> None:
     """Read anew at the next call: somebody has just changed a tenant and wants to see it."""
-    global _kept, _away_until
-    _kept, _away_until = None, 0.0
+    global _kept
+    _kept = None
+    reach.forget()
 
 
 def open_letters(user: AnyUser) -> int:

@@ -18,6 +18,7 @@ from jobops.runtime import get_engine
 from jobops.web.paging import Slice, slice_by
 from jobops.web.selectors.dead import newest_letters
 from jobops.web.selectors.overview import Line, line_of
+from jobops.web.selectors.reach import reading_redis
 from jobops.web.selectors.snapshot import Snapshot, snapshot
 from jobops.web.words import LOOKS, OWN_LOOKS, Look
 from tenants.access import AnyUser, sees_all, tenants_visible_to
@@ -115,29 +116,34 @@ def row_of(tenant: Tenant, shot: Snapshot) -> TenantRow:
 def tenant_page(user: AnyUser, tenant: Tenant) -> TenantPage:
     """All that the page of this tenant shows. The caller got it through ``access``. Raises ``redis.RedisError``."""
     shot = snapshot()
-    engine = get_engine()
     row = row_of(tenant, shot)
+    with reading_redis():
+        lanes = _lanes(get_engine(), tenant, row)
     return TenantPage(
         as_of=shot.fleet.read_at,
         paused=shot.fleet.paused,
         tenant=tenant,
         row=row,
         line=line_of(row, shot, staff=sees_all(user)),
-        lanes=[
-            LaneJobs(
-                lane=cell.lane,
-                queue=f"{tenant.slug}.{cell.lane}",
-                depth=cell.depth,
-                oldest_s=cell.oldest_s,
-                running=cell.running,
-                cap=tenant.lane_caps.get(cell.lane),
-                started=_jobs(engine, tenant, cell.lane, "started", RUNNING),
-                waiting=_jobs(engine, tenant, cell.lane, "queued", WAITING),
-            )
-            for cell in row.lanes
-        ],
+        lanes=lanes,
         letters=newest_letters(tenant),
     )
+
+
+def _lanes(engine: Engine, tenant: Tenant, row: TenantRow) -> list[LaneJobs]:
+    return [
+        LaneJobs(
+            lane=cell.lane,
+            queue=f"{tenant.slug}.{cell.lane}",
+            depth=cell.depth,
+            oldest_s=cell.oldest_s,
+            running=cell.running,
+            cap=tenant.lane_caps.get(cell.lane),
+            started=_jobs(engine, tenant, cell.lane, "started", RUNNING),
+            waiting=_jobs(engine, tenant, cell.lane, "queued", WAITING),
+        )
+        for cell in row.lanes
+    ]
 
 
 def _jobs(engine: Engine, tenant: Tenant, lane: str, state: ListState, limit: int) -> list[JobView]:
