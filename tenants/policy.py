@@ -14,9 +14,10 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
-from jobops.engine.errors import EngineError, InvalidJob
+from jobops.engine.errors import EngineError, EngineUnavailable, InvalidJob
+from jobops.engine.link import is_away
 from jobops.engine.records import Policy
 from tenants.errors import EngineAway
 from tenants.models import Tenant
@@ -171,7 +172,10 @@ def _in_force(pusher: PolicyPusher, tenant: Tenant) -> bool:
         tenant.refresh_from_db(fields=["policy_version"])
         if pusher.set_policy(policy_of(tenant)):
             return True
-    except InvalidJob as error:  # written past the services; the others must not wait for it
+    except (InvalidJob, EngineUnavailable, ResponseError) as error:
+        # Written past the services, or a key of another kind: the others must not wait for it.
+        if is_away(error):
+            raise
         log.error("the policy of tenant %s cannot be put in force: %s", tenant.slug, error)
         return False
     log.error("the policy of tenant %s cannot be put in force: Redis holds one from the future", tenant.slug)

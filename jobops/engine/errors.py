@@ -66,6 +66,14 @@ class PayloadTooLarge(InvalidJob):
         self.limit = limit
 
 
+class NotTaken(EnqueueRefused):
+    """Redis refused the job: it holds data of another form under one of the engine's keys."""
+
+    def __init__(self, queue: str, answer: str) -> None:
+        super().__init__(f"queue: Redis cannot take a job into {queue} ({answer[:300]}); its keys hold other data")
+        self.queue = queue
+
+
 class EngineUnavailable(EngineError):
     """Redis answered what the engine cannot work with (a script's malformed arguments, another version's data)."""
 

@@ -15,10 +15,12 @@ from jobops.engine.errors import (
     EnqueueRefused,
     IntakeClosed,
     InvalidJob,
+    NotTaken,
     SlotClosed,
     UnknownTenant,
 )
 from jobops.engine.keys import Keys, split_queue
+from jobops.engine.link import is_away
 from jobops.engine.lua_source import names, source
 from jobops.engine.records import (
     Abandoned,
@@ -61,9 +63,14 @@ class Scripts:
     # -- jobs in ---------------------------------------------------------------------------------------------------
 
     def enqueue(self, job: NewJob) -> Enqueued:
-        """Takes a job in. Raises InvalidJob, UnknownTenant, IntakeClosed or DepthExceeded; then nothing is kept."""
+        """Takes a job in. Raises InvalidJob, UnknownTenant, IntakeClosed, DepthExceeded or NotTaken."""
         check_job(job)
-        answer = _enqueued(job, self._call("enqueue", *_enqueue_args(job)))
+        try:
+            answer = _enqueued(job, self._call("enqueue", *_enqueue_args(job)))
+        except (EngineUnavailable, ResponseError) as error:
+            if is_away(error):
+                raise
+            raise NotTaken(job.queue, str(error)) from error
         if isinstance(answer, EnqueueRefused):
             raise answer
         return answer
@@ -73,6 +80,9 @@ class Scripts:
         for job in jobs:
             check_job(job)
         answers = self._pipeline("enqueue", [_enqueue_args(job) for job in jobs])
+        for answer in answers:
+            if isinstance(answer, Exception) and is_away(answer):
+                raise answer  # also for those that were taken in: their ids make the repeat harmless
         return [_enqueued(job, answer) for job, answer in zip(jobs, answers, strict=True)]
 
     def cancel(self, job_id: str, tenant: str | None = None, *, ttl_s: int = 86_400) -> Cancelled:
@@ -270,13 +280,17 @@ class Scripts:
     def _pipeline(self, name: str, calls: Sequence[Sequence[Any]]) -> list[Any]:
         if not calls:
             return []
-        if not self.redis.script_exists(self._sha(name))[0]:
-            self._shas.pop(name, None)
         sha = self._sha(name)
         with self.redis.pipeline(transaction=False) as pipe:
             for args in calls:
                 pipe.evalsha(sha, 0, self._prefix, *args)
-            return list(pipe.execute())
+            answers = list(pipe.execute(raise_on_error=False))
+        lost = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+        if lost:  # Redis restarted in the middle: these did nothing
+            self._shas.pop(name, None)
+            for place, answer in zip(lost, self._pipeline(name, [calls[place] for place in lost]), strict=True):
+                answers[place] = answer
+        return answers
 
 
 def _explain(name: str, error: ResponseError) -> Exception:
@@ -303,6 +317,8 @@ def _enqueue_args(job: NewJob) -> tuple[Any, ...]:
 
 
 def _enqueued(job: NewJob, answer: Any) -> Enqueued | EnqueueRefused:
+    if isinstance(answer, Exception):
+        return NotTaken(job.queue, str(answer))
     word = answer[0].decode()
     if word == "unknown_tenant":
         return UnknownTenant(job.tenant)

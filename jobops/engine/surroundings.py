@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import sys
 
@@ -40,6 +41,11 @@ class Surroundings:
         self._umask = os.umask(0)
         os.umask(self._umask)
         self._depth = sys.getrecursionlimit()
+        self._limits = _limits()
+
+    def is_worn(self) -> bool:
+        """Whether the last job took what nothing gives back: the process may open fewer files, or have less memory."""
+        return _limits() != self._limits
 
     def restore(self) -> None:
         """Puts all of it back. Raises nothing that the surroundings can cause."""
@@ -59,6 +65,10 @@ class Surroundings:
             with contextlib.suppress(OSError):  # it was removed, or moved away
                 os.chdir(self._folder)
         pthread_sigmask(SIG_SETMASK, _NONE)
+
+
+def _limits() -> tuple[tuple[int, int], tuple[int, int]]:
+    return resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_AS)
 
 
 def _folder() -> str:

@@ -158,6 +158,9 @@ class Slot(SimpleWorker):
             os._exit(0)  # the job forked, and this is its child that came back: there is one slot only
         if hooks.after_job is not None:
             self._call_hook("after_job", hooks.after_job, job)
+        if self._surroundings.is_worn():
+            log.warning("job %s lowered the limits of its process; the slot is replaced", job.id)
+            self._jobs_left = 0
         outcome = self._without_large_result(job, outcome)
         ended = now_ns()
         self._pen.count(outcome.kind == "succeeded", ended - started)

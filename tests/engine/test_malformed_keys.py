@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from jobops.engine.client import Engine
+from jobops.engine.errors import NotTaken
 from jobops.engine.keys import RQ_SCHEDULED
 from jobops.engine.records import Outcome, Policy
 from tests.engine.helpers import BOOM, Slot, expire, job
@@ -48,6 +49,26 @@ def test_one_malformed_lease_stops_no_other(engine: Engine) -> None:
     assert engine.scripts.rescue().moved == 1
     assert engine.redis.zcard(engine.keys.leases()) == 0
     assert engine.redis.zcard(engine.keys.inflight("acme")) == 0, "no slot of its cap is lost for good"
+
+
+@pytest.mark.leaves_broken
+def test_a_job_that_redis_cannot_take_hides_nothing_and_can_be_taken_later(engine: Engine) -> None:
+    scripts = engine.scripts
+    engine.redis.set("rq:queue:acme.bulk", "a string")
+    answers = scripts.enqueue_many([job("a", lane="interactive"), job("bad"), job("c", lane="interactive")])
+    assert [type(answer).__name__ for answer in answers] == ["Enqueued", "NotTaken", "Enqueued"]
+    with pytest.raises(NotTaken, match=r"cannot take a job into acme\.bulk"):
+        scripts.enqueue(job("bad"))
+    engine.redis.delete("rq:queue:acme.bulk")
+    assert scripts.enqueue(job("bad")).state == "queued", "the refusals left no mark that it was pushed"
+    assert engine.redis.lrange("rq:queue:acme.interactive", 0, -1) == [b"a", b"c"]
+
+
+def test_a_restart_of_redis_between_two_batches_takes_all_jobs_in_once(engine: Engine) -> None:
+    engine.scripts.enqueue_many([job("a")])
+    engine.redis.script_flush()
+    assert [answer.state for answer in engine.scripts.enqueue_many([job("b"), job("c")])] == ["queued", "queued"]  # type: ignore[union-attr]
+    assert engine.redis.lrange("rq:queue:acme.bulk", 0, -1) == [b"a", b"b", b"c"]
 
 
 def test_in_a_full_redis_leases_are_renewed_and_ended_and_only_new_jobs_are_refused(engine: Engine, full: None) -> None:

@@ -100,6 +100,16 @@ def test_one_tenant_that_the_engine_refuses_does_not_hold_up_the_others(plugged:
     assert plugged.scripts.policy("c") is not None
 
 
+def test_a_key_of_another_kind_in_redis_does_not_hold_up_the_others(plugged: Engine) -> None:
+    for slug in ("acme", "beta"):
+        tenant_create(slug=slug, by="test")
+    plugged.redis.flushall()
+    plugged.prepare()
+    plugged.redis.set("jobops:tenant:acme", "a string")
+    assert push_all(plugged.scripts) == 1
+    assert plugged.scripts.policy("beta") is not None
+
+
 def test_after_a_flush_every_policy_comes_back(plugged: Engine) -> None:
     for slug in ("a", "b"):
         tenant_create(slug=slug, by="test")

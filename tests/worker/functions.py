@@ -124,6 +124,11 @@ def starve(job: ClaimedJob) -> None:
                 thing.shutdown(socket.SHUT_RDWR)
 
 
+def lower_limits(job: ClaimedJob) -> None:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files - 1, files - 1))
+
+
 def spoil(job: ClaimedJob) -> None:
     """Leaves behind whatever one job can leave to the next."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

@@ -54,7 +54,7 @@ def test_a_burst_worker_runs_jobs_of_a_job_module(acme: Engine) -> None:
 
 
 def test_workers_are_listed_with_what_they_do_and_drained(acme: Engine, worker: Popen[bytes]) -> None:
-    enqueue(acme, "worker.nap", "napping", seconds=4)
+    enqueue(acme, "worker.nap", "napping", seconds=8)
     (listed,) = wait_for(
         lambda: (found := workers_list()) and any(s["job"] == "napping" for s in found[0]["slots"]) and found,  # type: ignore[attr-defined]
         what="the busy slot",

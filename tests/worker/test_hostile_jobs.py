@@ -83,6 +83,13 @@ def test_what_one_job_leaves_behind_does_not_reach_the_next(crew: Crew) -> None:
     assert crew.workers[0].stop(5) == 0
 
 
+def test_a_slot_whose_limits_a_job_lowered_is_replaced(crew: Crew) -> None:
+    crew.start()
+    jobs = [crew.enqueue("lower_limits"), crew.enqueue("nothing")]
+    assert [crew.wait_end(job).state for job in jobs] == ["succeeded"] * 2
+    assert len({mark.pid for mark in crew.marks("start")}) == 2
+
+
 def test_a_hook_that_raises_costs_no_job_its_outcome(crew: Crew) -> None:
     worker = crew.start(hooks="failing")
     good = [crew.enqueue("nothing", fields={"max_attempts": 1}) for _ in range(3)]

@@ -43,6 +43,8 @@ end
 
 if due == 0 and delay > 0 then due = now + delay end
 local at = iso(now)
+-- A key of another kind fails here, before anything is written: the id would count as pushed and the job be nowhere.
+if due > now then rcall('ZCARD', SCHEDULED) else rcall('LLEN', 'rq:queue:' .. queue) end
 rcall('SET', k('pushed', id), id, 'EX', 86400)
 if ARGV[10] ~= '' then rcall('SET', k('key', slug, job_type, ARGV[10]), id) end
 rcall('HSET', job, 'created_at', at, 'enqueued_at', at, 'data', data, 'origin', queue, 'description', job_type,
