@@ -1,7 +1,7 @@
 -- cancel: ends a waiting or delayed job before it runs (again).
 -- ARGV: prefix, id ('' by key), tenant ('' any), type, key, ttl_s
 -- Answers: {cancelled|not_found|started|ended, id}. A job of another tenant is not found.
--- @include args keys clock iso ring queue counters finish
+-- @include args keys clock iso ring queue counters death
 arg_count(6)
 local id, ttl = ARGV[2], arg_int(6, 'ttl_s', 1)
 if id == '' then id = rcall('GET', k('key', ARGV[3], ARGV[4], ARGV[5])) or '' end

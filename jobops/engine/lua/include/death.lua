@@ -1,0 +1,43 @@
+-- Out of the living: ended, cancelled or dead.
+
+-- Out of the living: it keeps its record for ttl seconds (nil: until taken into the database). job_type and key: the
+-- job's own.
+local function close_job(id, queue, slug, job_type, key, status, registry, ttl)
+  rcall('HSET', 'rq:job:' .. id, 'status', status, 'ended_at', iso(now), 'jo_ended', now, 'worker_name', '')
+  free_key(id, slug, job_type or '', key)
+  local second = math.floor(now / 1000)
+  if now % 16 == 0 then rcall('ZREMRANGEBYSCORE', registry .. queue, '-inf', second) end -- now and then is enough
+  if ttl then
+    rcall('EXPIRE', 'rq:job:' .. id, ttl)
+    rcall('ZADD', registry .. queue, second + ttl, id)
+  else
+    rcall('ZADD', registry .. queue, '+inf', id)
+  end
+end
+
+local function bury(lease, reason)
+  local job = 'rq:job:' .. lease.id
+  local f = rcall('HMGET', job, 'jo_type', 'jo_key')
+  close_job(lease.id, queue_name(lease.tenant, lease.lane), lease.tenant, f[1], f[2], 'failed', 'rq:failed:')
+  rcall('HSET', job, 'jo_reason', reason, 'jo_died', now)
+  rcall('PERSIST', job)
+  rcall('ZADD', k('dead'), now, lease.id .. ':' .. lease.attempt)
+end
+
+-- A slug can be given to another customer: a job belongs to the tenant that it was enqueued for, not to its slug.
+local function same_tenant(job_uid, uid)
+  return not job_uid or job_uid == '' or not uid or uid == '' or job_uid == uid
+end
+
+-- Its tenant was deleted while it ran, so it has nowhere to go back to.
+local function is_orphan(lease, job_uid)
+  local uid = rcall('HGET', k('tenant', lease.tenant), 'uid')
+  return not same_tenant(job_uid, uid) or (not uid and rcall('EXISTS', k('gone', lease.tenant)) == 1)
+end
+
+-- A waiting job of a tenant that is no more.
+local function orphaned(lease)
+  rcall('HSET', 'rq:job:' .. lease.id, 'jo_error_class', 'TenantDeleted', 'jo_error',
+    'the tenant that it was enqueued for was deleted', 'jo_cause', 'unresolvable')
+  bury(lease, 'unresolvable')
+end
