@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from pathlib import Path
 
 from redis import Redis
 from rig import ours, theirs
+from rig.notes import Notes
 from rig.report import Row, arguments, show
 from rig.waiting import end, until
-from rig.work import RESULTS
 
 from jobops.embedded import EmbeddedRedis
 from jobops.engine.records import Policy
 
 SLOTS = 4
 QUIET = 20
-
-
-class Notes:
-    """What the jobs wrote: who, enqueued, started, ended."""
-
-    def __init__(self, directory: str) -> None:
-        self.path = Path(directory) / "results"
-        self.path.touch()
-        os.environ[RESULTS] = str(self.path)
-
-    def rows(self) -> list[tuple[str, float, float, float]]:
-        split = (line.split() for line in self.path.read_text().splitlines())
-        return [(who, float(e), float(s), float(f)) for who, e, s, f in split]
-
-    def waits(self) -> list[float]:
-        return [(started - enqueued) * 1000 for who, enqueued, started, _ in self.rows() if who != "flood"]
 
 
 def flood_ours(server: EmbeddedRedis, flood: int) -> list[float]:
