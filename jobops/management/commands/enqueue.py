@@ -44,7 +44,9 @@ class Command(OperatorCommand):
             handle = call.enqueue(**kwargs)
         except UnknownTenant as refused:
             # Redis does not know it, and the database could not be asked: that is what to mend first.
-            raise (refused.__cause__ if isinstance(refused.__cause__, DatabaseError) else refused) from None
+            if isinstance(refused.__cause__, DatabaseError):
+                raise refused.__cause__  # noqa: B904 - with the cause it has, which names what is missing
+            raise
         queue = f"{call.tenant}.{call.lane}"
         if options["as_json"]:
             self.print_json(
