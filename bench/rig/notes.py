@@ -20,5 +20,6 @@ class Notes:
         split = (line.split() for line in self.path.read_text().splitlines())
         return [(who, float(e), float(s), float(f)) for who, e, s, f in split]
 
-    def waits(self) -> list[float]:
-        return [(started - enqueued) * 1000 for who, enqueued, started, _ in self.rows() if who != "flood"]
+    def waits(self, since: float | None = None) -> list[float]:
+        """Milliseconds until each job but the flood's started, from its enqueue or from ``since``."""
+        return [(started - (since or enqueued)) * 1000 for who, enqueued, started, _ in self.rows() if who != "flood"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from redis import Redis
+from redis.client import Pipeline
 from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 from rq.worker import RoundRobinWorker
@@ -25,11 +26,11 @@ def queue_at(redis: Redis, name: str) -> Queue:
     return Queue(name, connection=redis, serializer=JSONSerializer)
 
 
-def enqueue(queue: Queue, function: str, calls: list[dict[str, Any]]) -> None:
-    """Takes all in, as fast as RQ can."""
+def enqueue(queue: Queue, function: str, calls: list[dict[str, Any]], pipeline: Pipeline | None = None) -> None:
+    """Takes all in, as fast as RQ can; with ``pipeline``, when that is executed."""
     data = [Queue.prepare_data(f"rig.work.{function}", kwargs=kwargs, timeout=30) for kwargs in calls]
     for first in range(0, len(data), 1000):
-        queue.enqueue_many(data[first : first + 1000])
+        queue.enqueue_many(data[first : first + 1000], pipeline=pipeline)
 
 
 def start_worker(url: str, queues: list[str], *, burst: bool) -> subprocess.Popen[bytes]:

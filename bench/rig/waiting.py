@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable
 
 
-def until(condition: Callable[[], object], seconds: float, what: str) -> None:
-    """Waits until ``condition()`` is true. Raises TimeoutError naming ``what``."""
+def until(condition: Callable[[], object], seconds: float, what: str, *, every: float = 0.002) -> None:
+    """Waits until ``condition()`` is true, asking so often. Raises TimeoutError naming ``what``."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"{what}: not within {seconds:g} s")
-        time.sleep(0.002)
+        time.sleep(every)
 
 
 def end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
