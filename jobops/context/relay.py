@@ -26,10 +26,10 @@ from django.utils import timezone
 
 from jobops.context import holds
 from jobops.context.models import OutboxEntry
-from jobops.context.outage import is_outage
 from jobops.context.outbox import job_of
 from jobops.context.turns import Turns
 from jobops.engine.errors import EngineError, EnqueueRefused
+from jobops.engine.link import is_away
 from jobops.engine.records import Enqueued, NewJob
 
 log = logging.getLogger("jobops.outbox")
@@ -180,7 +180,7 @@ def _push(pusher: Pusher, claimed: Claimed) -> Pushed:
     try:
         answers = pusher.enqueue_many([job_of(row) for row in claimed.rows])
     except Exception as error:
-        if is_outage(error):
+        if is_away(error):
             _give_back(claimed, error)
             raise
         log.warning("a batch of %d outbox rows failed, pushing them singly: %s", len(claimed.rows), error)
@@ -197,7 +197,7 @@ def _push_singly(pusher: Pusher, claimed: Claimed) -> Pushed:
         try:
             answer: Enqueued | Exception = pusher.enqueue_many([job_of(row)])[0]
         except Exception as error:
-            if is_outage(error):
+            if is_away(error):
                 _settle(claimed, done)
                 _give_back(claimed.without(set(done)), error)
                 raise

@@ -23,7 +23,12 @@ _STATES = {
     "deferred": "scheduled",
     "stopped": "cancelled",
 }
-_REGISTRIES = {"started": "rq:wip:", "finished": "rq:finished:", "failed": "rq:failed:", "cancelled": "rq:canceled:"}
+_REGISTRIES = {
+    "started": rq.rq_wip,
+    "finished": rq.rq_finished,
+    "failed": rq.rq_failed,
+    "cancelled": rq.rq_canceled,
+}
 
 
 def read_job(engine: Engine, job_id: str) -> JobView | None:
@@ -50,7 +55,7 @@ def list_jobs(
     if state == "queued":
         raw = engine.redis.lrange(rq.rq_queue(queue), first, last)
     else:
-        raw = engine.redis.zrange(_REGISTRIES[state] + queue, first, last, desc=state != "started")
+        raw = engine.redis.zrange(_REGISTRIES[state](queue), first, last, desc=state != "started")
     return read_jobs(engine, [member.decode(errors="backslashreplace").partition(":")[0] for member in raw])
 
 

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 
 from jobops.context import outbox, relay
-from jobops.context.outage import is_outage
 from jobops.engine.client import connect
 from jobops.engine.errors import EnqueueRefused, IntakeClosed, InvalidJob, UnknownTenant
+from jobops.engine.link import is_away
 from jobops.engine.records import Enqueued, NewJob
 from jobops.engine.scripts import Scripts
 from jobops.engine.validation import check_job
@@ -75,7 +75,7 @@ class RuntimeEnqueuer:
         try:
             return relay.push_now(_Redis(), ids)
         except Exception as error:
-            if is_outage(error):
+            if is_away(error):
                 self._went_away(error)
             raise
 
@@ -85,7 +85,7 @@ class RuntimeEnqueuer:
         try:
             return _Redis().enqueue_many(jobs)
         except Exception as error:
-            if not is_outage(error):
+            if not is_away(error):
                 raise
             self._went_away(error)
             # The request may have arrived and only the answer was lost: the rows are in doubt from now on.
@@ -114,7 +114,7 @@ class RuntimeEnqueuer:
         try:
             _probe()
         except Exception as error:
-            if not is_outage(error):
+            if not is_away(error):
                 raise
             self._went_away(error, pause_s=PAUSE_PER_PROBE * (time.monotonic() - began))
             return False
@@ -128,7 +128,7 @@ class RuntimeEnqueuer:
 
 
 def _probe() -> None:
-    """Ask on a connection of its own, as those of the engine wait for longer. Raises what ``is_outage`` knows."""
+    """Ask on a connection of its own, as those of the engine wait for longer. Raises what ``is_away`` knows."""
     with connect(settings.JOBOPS_REDIS_URL, socket_timeout=PROBE_S) as redis:
         redis.ping()
 

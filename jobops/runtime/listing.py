@@ -157,7 +157,7 @@ _KINDS: dict[ListState, tuple[Callable[[str], str], str]] = {
     "started": (rq.rq_wip, "zcard"),
     "finished": (rq.rq_finished, "zcard"),
     "failed": (rq.rq_failed, "zcard"),
-    "cancelled": (lambda queue: f"rq:canceled:{queue}", "zcard"),
+    "cancelled": (rq.rq_canceled, "zcard"),
 }
 _SOURCES: dict[str, Callable[[str | None, int], Iterator[JobView]]] = {
     "started": _started,

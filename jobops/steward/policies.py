@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from django.db import Error as DatabaseError
 from django.utils import timezone
 
-from jobops.context.outage import is_outage
 from jobops.engine.client import Engine
+from jobops.engine.link import is_away
 from jobops.runtime.plug import EnginePolicyPusher
 from jobops.scheduling.duties import Context
 from jobops.steward.models import CellState
@@ -83,7 +83,7 @@ class PolicyAudit:
             if engine.scripts.policy(slug) != policy_of(tenant) and push_slug(slug):
                 log.warning("the policy of tenant %s was missing or different in Redis; pushed again", slug)
         except Exception as error:
-            if is_outage(error) or isinstance(error, DatabaseError):
+            if is_away(error) or isinstance(error, DatabaseError):
                 raise
             if slug not in self._broken:
                 log.error("the policy of tenant %s cannot be compared: %s: %s", slug, type(error).__name__, error)

@@ -9,9 +9,9 @@ import logging
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from jobops.context.outage import is_outage
 from jobops.engine.keys import split_queue
 from jobops.engine.lanes import known_lanes
+from jobops.engine.link import is_away
 from jobops.scheduling.duties import Context
 
 log = logging.getLogger("jobops.steward")
@@ -49,7 +49,7 @@ class Reconciler:
         try:
             found = context.engine.scripts.reconcile(queue)
         except Exception as error:
-            if is_outage(error):
+            if is_away(error):
                 raise
             # Somebody else's data under one of its keys: the other queues must not wait for that to be mended.
             if queue not in self._broken:

@@ -10,8 +10,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dlq.models import DeadLetter
+from dlq.payloads import shown_error
 from dlq.text import one_line
-from jobops.web import formats, masking
+from jobops.web import formats
 from jobops.web.selectors.tenants import TenantLine
 from jobops.web.tags import icon, is_job_id, when
 
@@ -92,8 +93,7 @@ class LetterTable(tables.Table):
         return format_html('<a class="q b mono" href="{}">{}</a>', url, name) if url else format_html("{}", name)
 
     def render_error(self, record: DeadLetter) -> SafeString:
-        error = masking.masked_text(record.error, masking.secrets_in(record.job_type, record.payload))
-        text = one_line(error or record.get_reason_display(), 160)
+        text = one_line(shown_error(record) or record.get_reason_display(), 160)
         label = one_line(record.error_class, 80) or record.get_reason_display()
         return format_html('<b>{}</b><span class="note-l">{}</span>', label, text)
 

@@ -16,9 +16,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dlq.models import DeadLetter
+from dlq.payloads import shown_error
 from dlq.text import one_line
 from jobops.metrics.condition import RETRY_LIMIT, RETRY_LIMIT_OF_ALL, RETRY_STARTS
-from jobops.web import formats, job_words, masking
+from jobops.web import formats, job_words
 from jobops.web.charts import Bar, Spark
 from jobops.web.navigation import Navigation, navigation_of
 from jobops.web.values import value_text
@@ -139,8 +140,7 @@ def shown(text: object) -> str:
 @register.filter
 def what_failed(letter: DeadLetter) -> str:
     """A dead letter's error for the tenant's people: its very words, without what they may not see."""
-    error = masking.masked_text(letter.error, masking.secrets_in(letter.job_type, letter.payload))
-    return one_line(error, LONGEST_LINE).strip() or letter.get_reason_display()
+    return one_line(shown_error(letter), LONGEST_LINE).strip() or letter.get_reason_display()
 
 
 @register.filter

@@ -16,9 +16,9 @@ from redis import Redis
 
 from jobops.context import relay
 from jobops.context.models import OutboxEntry
-from jobops.context.outage import is_outage
 from jobops.engine.client import Engine
 from jobops.engine.errors import EngineUnavailable, UnknownTenant
+from jobops.engine.link import is_away
 from jobops.runtime import enqueuer, lookup
 from jobops.runtime.enqueuer import pusher
 from jobops.scheduling.duties import Context
@@ -76,7 +76,7 @@ def test_a_relay_without_redis_marks_nothing(outage: Outage) -> None:
     for _ in range(3):
         with pytest.raises(Exception) as raised:  # noqa: PT011
             relay_all(outage.engine)
-        assert is_outage(raised.value)
+        assert is_away(raised.value)
     assert OutboxEntry.objects.get().first_pushed_at is None
 
 
@@ -174,7 +174,7 @@ def test_a_redis_that_takes_no_writes_is_an_outage(outage: Outage, trouble: str)
     assert handle.state == "outbox"
     with pytest.raises(Exception) as raised:  # noqa: PT011
         relay_all(outage.engine)
-    assert is_outage(raised.value)
+    assert is_away(raised.value)
     redis.config_set("maxmemory", 0)
     redis.execute_command("REPLICAOF", "NO", "ONE")
     relay_all(outage.engine)
@@ -184,12 +184,12 @@ def test_a_redis_that_takes_no_writes_is_an_outage(outage: Outage, trouble: str)
 def test_what_is_an_outage_and_what_is_not() -> None:
     from redis.exceptions import BusyLoadingError, ResponseError
 
-    assert is_outage(BusyLoadingError("Redis is loading the dataset in memory"))
-    assert is_outage(ResponseError("MISCONF Redis is configured to save RDB snapshots"))
+    assert is_away(BusyLoadingError("Redis is loading the dataset in memory"))
+    assert is_away(ResponseError("MISCONF Redis is configured to save RDB snapshots"))
     text = 'Command # 1 (EVALSHA x 0 jobops "OOM READONLY") of pipeline caused error: ERR something else'
-    assert not is_outage(ResponseError(text))
-    assert not is_outage(ValueError("OOM"))
-    assert not is_outage(EngineUnavailable("enqueue: OOM"))
+    assert not is_away(ResponseError(text))
+    assert not is_away(ValueError("OOM"))
+    assert not is_away(EngineUnavailable("enqueue: OOM"))
 
 
 def test_a_flushed_redis_gets_back_the_tenant_and_the_lanes_it_lost(both: Engine) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from jobops.web import masking
+from dlq.payloads import secrets_in
+from jobops.contracts import masking
 
 DOTS = masking.DOTS
 
@@ -36,4 +37,4 @@ def test_a_text_loses_the_hidden_values_the_longest_first() -> None:
 
 def test_a_payload_that_cannot_be_read_hides_nothing_and_breaks_nothing() -> None:
     """PX-07."""
-    assert [masking.secrets_in("a", text) for text in ("", "null", "[]", '{"args": 3}', "{")] == [[]] * 5
+    assert [secrets_in("a", text) for text in ("", "null", "[]", '{"args": 3}', "{")] == [[]] * 5

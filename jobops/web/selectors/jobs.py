@@ -14,14 +14,14 @@ from redis.exceptions import RedisError
 
 from dlq.models import DeadLetter
 from dlq.text import capped, visible
-from jobops.contracts import registry
+from jobops.contracts import masking, registry
 from jobops.contracts.job_type import JobType
 from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import decode, decode_result
 from jobops.engine.records import Attempt, JobView
 from jobops.runtime import lookup
 from jobops.runtime.lookup import view_of_letter
-from jobops.web import charts, masking
+from jobops.web import charts
 from jobops.web.formats import run_time
 from jobops.web.selectors.dead import letter_of_job
 from jobops.web.selectors.reach import reading_redis

@@ -1,6 +1,6 @@
 -- Out of the living: ended, cancelled or dead.
 
--- Out of the living: it keeps its record for ttl seconds (nil: until taken into the database). job_type and key: the
+-- The job keeps its record for ttl seconds (nil: until taken into the database). job_type and key: the
 -- job's own.
 local function close_job(id, queue, slug, job_type, key, status, registry, ttl)
   rcall('HSET', 'rq:job:' .. id, 'status', status, 'ended_at', iso(now), 'jo_ended', now, 'worker_name', '')
