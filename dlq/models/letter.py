@@ -37,6 +37,9 @@ class DeadLetter(models.Model):
 
     All text is capped and free of control characters. A letter belongs to its tenant by key; the slug beside it is
     for people and for letters whose tenant was deleted: another customer may get the same slug later.
+
+    Its state changes through ``dlq.services`` and ``dlq.outcomes`` only, as ``dlq.states`` allows. The clock
+    (``dead_at``, ``due_at``) is set once: a death of a replay changes what is told of it, never when it is due.
     """
 
     job_id = models.CharField(max_length=200)
@@ -70,6 +73,14 @@ class DeadLetter(models.Model):
     key = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
+    replays = models.PositiveIntegerField(default=0, help_text="How often it was sent back to run.")
+    replay_job_id = models.CharField(max_length=200, blank=True, help_text="The newest replay's job.")
+    last_died_at = models.DateTimeField(null=True, blank=True, help_text="Its newest death; `dead_at` is the first.")
+    note = models.CharField(max_length=500, blank=True, help_text="What the last replay came to; secrets masked.")
+    discard_reason = models.CharField(max_length=500, blank=True)
+    drained_by = models.CharField(max_length=150, blank=True)
+    drained_at = models.DateTimeField(null=True, blank=True)
+
     tenant_uid: str = ""
     """Not stored: whose job it was, by the tenant's lasting identity."""
 
@@ -88,6 +99,12 @@ class DeadLetter(models.Model):
             models.Index(fields=["state", "due_at", "id"], name="dead_letter_by_due"),
             # Counts by tenant, and how many of them are late, are read off this index alone.
             models.Index(fields=["state", "tenant", "due_at"], name="dead_letter_counts"),
+            # One filter and the order of the due times.
+            models.Index(fields=["tenant", "state", "due_at", "id"], name="dead_letter_tenant_due"),
+            models.Index(fields=["state", "job_type", "due_at", "id"], name="dead_letter_job_due"),
+            models.Index(fields=["state", "owner", "due_at", "id"], name="dead_letter_owner_due"),
+            models.Index(fields=["state", "error_class", "due_at", "id"], name="dead_letter_error_due"),
+            models.Index(fields=["state", "reason", "due_at", "id"], name="dead_letter_reason_due"),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,1 @@
+"""The audit: append-only rows that say who changed what, when, why, and in which request."""

@@ -1,0 +1,92 @@
+"""Adding to the audit, in the transaction that makes the change: both happen, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from jobops.audit.models import AuditEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.contrib.auth.models import AnonymousUser, User
+
+BATCH = 500
+REASON_LENGTH = 500
+
+_request_id: ContextVar[str] = ContextVar("audit_request_id", default="")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to one thing. ``action``: ``<kind>.<verb>``. ``before`` and ``after`` hold the fields that
+    changed, plain JSON values without payloads or secrets; ``tenant_id`` and ``tenant_slug`` say whose it is."""
+
+    action: str
+    target_kind: str
+    target_id: str | int
+    tenant_id: int | None = None
+    tenant_slug: str = ""
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+def record(by: User | AnonymousUser | str, change: Change) -> None:
+    """Add one row. ``by``: a signed-in person, ``"command:<login>"``, or what acts by itself (``"scheduler"``).
+
+    Call it in the transaction of the change.
+    """
+    record_many(by, [change])
+
+
+def record_many(by: User | AnonymousUser | str, changes: Iterable[Change]) -> None:
+    """Add a row for each change, in a number of queries that grows with every 500 of them."""
+    actor, kind, user_id = _who(by)
+    request_id = current_request_id()
+    rows = [
+        AuditEntry(
+            actor=actor,
+            actor_kind=kind,
+            user_id=user_id,
+            action=change.action,
+            target_kind=change.target_kind,
+            target_id=str(change.target_id)[:200],
+            tenant_id=change.tenant_id,
+            tenant_slug=change.tenant_slug,
+            before=dict(change.before),
+            after=dict(change.after),
+            reason=change.reason[:REASON_LENGTH].replace("\0", "\\0"),
+            request_id=request_id,
+        )
+        for change in changes
+    ]
+    AuditEntry.objects.bulk_create(rows, batch_size=BATCH)
+
+
+def current_request_id() -> str:
+    """The id of the request or command that runs in this context; empty where nothing set one."""
+    return _request_id.get()
+
+
+@contextmanager
+def request(request_id: str = "") -> Iterator[str]:
+    """Rows that are added within carry this id; without one, a new one."""
+    chosen = request_id or uuid4().hex
+    token = _request_id.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _request_id.reset(token)
+
+
+def _who(by: User | AnonymousUser | str) -> tuple[str, str, int | None]:
+    if isinstance(by, str):
+        kind = AuditEntry.Kind.COMMAND if by.startswith("command:") else AuditEntry.Kind.SYSTEM
+        return by[:150], kind, None
+    return by.get_username()[:150], AuditEntry.Kind.PERSON, by.pk
