@@ -46,11 +46,13 @@ $(STAMP): requirements.lock
 .PHONY: .venv
 .venv: $(STAMP) ## make the virtual environment
 
+COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet
+
 .PHONY: lock
-lock: $(STAMP) ## write requirements.lock anew from pyproject.toml (UPGRADE=1: with the newest releases)
-	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet \
-		$(if $(UPGRADE),--upgrade) --output-file requirements.lock
+lock: $(STAMP) ## write the locks anew from pyproject.toml (UPGRADE=1: with the newest releases)
+	@$(COMPILE) --extra dev $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+	@$(COMPILE) --extra image --constraint requirements.lock --output-file requirements-image.lock
 
 # --- running it ----------------------------------------------------------------------------------------------------
 

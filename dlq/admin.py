@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from dlq.models import DeadLetter
-from tenants.admin import ReadOnly
+from tenants.admin_base import ReadOnly
 
 
 @admin.register(DeadLetter)

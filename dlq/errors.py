@@ -25,6 +25,16 @@ class NotReplayable(LetterError):
         super().__init__(f"dead letter {letter_id}: {why}")
 
 
+class WrongBulkState(LetterError):
+    """A bulk action is not in a state that allows this: confirmed twice, already over, or undone before."""
+
+    def __init__(self, bulk_id: int, state: str, why: str) -> None:
+        self.bulk_id = bulk_id
+        self.state = state
+        self.why = why
+        super().__init__(f"bulk action {bulk_id}: {why}")
+
+
 class InvalidAction(LetterError):
     """What was asked for is not complete or not understandable; ``field`` names what, ``problem`` what would do."""
 

@@ -2,26 +2,25 @@
 
 A batch is read, stored in one transaction, and then removed from Redis member by member, exactly what is stored.
 Whoever dies in between leaves deaths that the next one stores again as a no-op; two at once are as right as one.
+The death of a replay makes no letter: the one that was replayed opens again.
 """
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import connection
 
+from dlq.inserting import AWAY, UNSTORABLE, insert, key_of
 from dlq.letters import letter_of, placeholder_of
 from dlq.models import DeadLetter
+from dlq.reopening import is_replay, reopen
 from jobops.engine.client import Engine
 from jobops.engine.records import Death
-from tenants.models import Tenant
-from tenants.policy import belongs
 
 log = logging.getLogger(__name__)
 
-# The database is away, full or locked: nothing is wrong with the letter, so it waits.
-AWAY = (OperationalError, InterfaceError)
-# The database does not want this row.
-UNSTORABLE = (DatabaseError, ValueError, TypeError, OverflowError)
+Told = tuple[Death, DeadLetter]
+"""A death and the letter that it makes."""
 
 
 def take_in(engine: Engine, limit: int = 500) -> int:
@@ -46,23 +45,34 @@ def take_in(engine: Engine, limit: int = 500) -> int:
 
 def _store(deaths: Sequence[Death]) -> list[str]:
     """Store the deaths; answers the members that the database now holds."""
-    letters = []
-    for death in deaths:
-        try:
-            letters.append(letter_of(death))
-        except Exception as error:  # whatever one record holds, the others must not wait for it
-            log.exception("death %s cannot be read; a placeholder takes its place", death.member)
-            letters.append(placeholder_of(death, type(error).__name__))
+    told = [(death, _read(death)) for death in deaths]
+    reopened = reopen([each for each in told if is_replay(each[0])])
+    lost = _make_letters([each for each in told if reopened.get(each[0].member) is None])
+    lost |= {member for member, noted in reopened.items() if noted is False}
+    return [death.member for death in deaths if death.member not in lost]
+
+
+def _read(death: Death) -> DeadLetter:
     try:
-        held = _insert(letters)
+        return letter_of(death)
+    except Exception as error:  # whatever one record holds, the others must not wait for it
+        log.exception("death %s cannot be read; a placeholder takes its place", death.member)
+        return placeholder_of(death, type(error).__name__)
+
+
+def _make_letters(told: Sequence[Told]) -> set[str]:
+    """Make letters of these deaths; answers the members that the database does not take in any form."""
+    if not told:
+        return set()
+    try:
+        held = insert([letter for _, letter in told])
     except AWAY:
         raise
     except UNSTORABLE as error:
-        log.warning("a batch of %d deaths cannot be stored at once (%s); storing them singly", len(deaths), error)
+        log.warning("a batch of %d deaths cannot be stored at once (%s); storing them singly", len(told), error)
         held = set()
-    missing = [(death, letter) for death, letter in zip(deaths, letters, strict=True) if _key(letter) not in held]
-    lost = {death.member for death, letter in missing if not _store_one(death, letter)}
-    return [death.member for death in deaths if death.member not in lost]
+    missing = [(death, letter) for death, letter in told if key_of(letter) not in held]
+    return {death.member for death, letter in missing if not _store_one(death, letter)}
 
 
 def _store_one(death: Death, letter: DeadLetter) -> bool:
@@ -71,7 +81,7 @@ def _store_one(death: Death, letter: DeadLetter) -> bool:
     for make in _ever_plainer(death, letter):
         try:
             candidate = make(problem)
-            if _key(candidate) in _insert([candidate]):
+            if key_of(candidate) in insert([candidate]):
                 return True
             problem = "the database left it out"
         except AWAY:
@@ -87,22 +97,3 @@ def _ever_plainer(death: Death, letter: DeadLetter) -> Iterator[Callable[[str], 
     yield lambda problem: letter
     yield lambda problem: placeholder_of(death, problem)
     yield lambda problem: placeholder_of(death, problem, with_data=False)
-
-
-def _insert(letters: list[DeadLetter]) -> set[tuple[str, int]]:
-    """Insert what is not there yet, in one transaction; answers which of them the table holds now."""
-    with transaction.atomic(durable=True):
-        slugs = {letter.tenant_slug for letter in letters}
-        # A tenant deleted between this look and the commit fails the batch; the second look, singly, misses it.
-        tenants = {tenant.slug: tenant for tenant in Tenant.objects.filter(slug__in=slugs).only("pk", "slug")}
-        for letter in letters:
-            tenant = tenants.get(letter.tenant_slug)
-            letter.tenant_id = tenant.pk if tenant is not None and belongs(letter.tenant_uid, tenant) else None
-        DeadLetter.objects.bulk_create(letters, ignore_conflicts=True)
-        # Looked up, not assumed: where a conflict is ignored, SQLite leaves out also what breaks another constraint.
-        ids = [letter.job_id for letter in letters]
-        return set(DeadLetter.objects.filter(job_id__in=ids).values_list("job_id", "attempt"))
-
-
-def _key(letter: DeadLetter) -> tuple[str, int]:
-    return letter.job_id, letter.attempt

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlq.models import DeadLetter
+from dlq.text import storable_json
 from jobops.contracts import masking, registry
 from jobops.engine.errors import InvalidJob
-from jobops.engine.payload import decode
+from jobops.engine.payload import unpack
+
+Stored = tuple[tuple[Any, ...], dict[str, Any]]
+"""Positional and keyword arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,47 +22,90 @@ class MaskedTexts:
     history: list[dict[str, Any]]
 
 
-def shown_arguments(letter: DeadLetter) -> dict[str, Any] | None:
-    """Arguments by name, with what is secret masked; None where there is nothing readable.
+class Shown:
+    """One letter for showing. Its arguments are read once, whatever is asked; ``mask=False``: for those who may see
+    payloads unmasked."""
 
-    Of a type that is no longer registered nobody knows what is secret: every value is masked.
-    """
-    stored = _stored(letter.payload)
-    if stored is None:
-        return None
-    shown = masking.shown_arguments(registry.resolve(letter.job_type), *stored)
-    return {argument.name: argument.value for argument in shown}
+    def __init__(self, letter: DeadLetter, *, mask: bool = True) -> None:
+        self.letter = letter
+        self.mask = mask
+        self.job_type = registry.resolve(letter.job_type) if letter.job_type else None
+        self.stored = stored_arguments(letter.payload)
+        readable = mask and self.stored is not None
+        self.secrets = masking.secrets_of(self.job_type, *self.stored) if readable and self.stored else []
+
+    @property
+    def error(self) -> str:
+        """The letter's error."""
+        return self.text(self.letter.error)
+
+    @property
+    def texts(self) -> MaskedTexts:
+        """The letter's traceback and history."""
+        return MaskedTexts(
+            traceback=self.text(self.letter.traceback),
+            history=[
+                {**attempt, "error": self.text(str(attempt.get("error") or ""))} for attempt in self.letter.history
+            ],
+        )
+
+    def text(self, text: str) -> str:
+        """Any text about the letter."""
+        return masking.masked_text(text, self.secrets) if self.mask else text
+
+    def argument_list(self) -> list[masking.Argument] | None:
+        """The arguments in order, each with whether it is masked; None where there is nothing readable.
+
+        Of a type that is no longer registered nobody knows what is secret: every value is masked.
+        """
+        return masking.shown_arguments(self.job_type, *self.stored, mask=self.mask) if self.stored else None
+
+    def arguments(self) -> dict[str, Any] | None:
+        """The arguments by name; None where there is nothing readable."""
+        listed = self.argument_list()
+        return None if listed is None else {argument.name: argument.value for argument in listed}
+
+    def payload_json(self) -> str | None:
+        """The arguments by name as JSON text, for a download; None where there is nothing readable."""
+        arguments = self.arguments()
+        if arguments is None:
+            return None
+        return storable_json(json.dumps(arguments, ensure_ascii=False, indent=2, default=str))
+
+
+def payload_size(letter: DeadLetter) -> int:
+    """How many bytes the arguments take, readable or not."""
+    return len(letter.payload.encode("utf-8", "surrogatepass")) or len(letter.payload_raw or b"")
+
+
+def shown_arguments(letter: DeadLetter) -> dict[str, Any] | None:
+    """Arguments by name, with what is secret masked; None where there is nothing readable."""
+    return Shown(letter).arguments()
 
 
 def shown_error(letter: DeadLetter) -> str:
     """The letter's error, masked."""
-    return masking.masked_text(letter.error, secrets_in(letter.job_type, letter.payload))
+    return Shown(letter).error
 
 
 def shown_texts(letter: DeadLetter) -> MaskedTexts:
     """The letter's traceback and history, masked."""
-    secrets = secrets_in(letter.job_type, letter.payload)
-    return MaskedTexts(
-        traceback=masking.masked_text(letter.traceback, secrets),
-        history=[
-            {**attempt, "error": masking.masked_text(str(attempt.get("error") or ""), secrets)}
-            for attempt in letter.history
-        ],
-    )
+    return Shown(letter).texts
 
 
 def secrets_in(job_type: str, payload: str) -> list[str]:
     """The values to hide of a dead letter, whose arguments are stored as JSON text; none if that cannot be read."""
-    stored = _stored(payload)
+    stored = stored_arguments(payload)
     return masking.secrets_of(registry.resolve(job_type), *stored) if stored is not None else []
 
 
-def _stored(payload: str) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def stored_arguments(payload: str) -> Stored | None:
+    """The arguments of a letter as the job would get them, from its JSON text; None if that cannot be read."""
     if not payload:
         return None
     try:
         stored = json.loads(payload)
-        _name, args, kwargs = decode(json.dumps(["", None, stored["args"], stored["kwargs"]]).encode())
+        _name, args, kwargs = unpack(["", None, stored["args"], stored["kwargs"]])
     except (ValueError, KeyError, TypeError, RecursionError, InvalidJob):
         return None
     return args, kwargs

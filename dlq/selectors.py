@@ -32,5 +32,6 @@ def undrained_count(tenant: Tenant) -> int:
 
 
 def letter_of_job(job_id: str) -> DeadLetter | None:
-    """The newest letter of this job, if it died. For those who may see the job."""
-    return DeadLetter.objects.filter(job_id=job_id).order_by("-attempt").first()
+    """The newest letter of this job, if it died, or the one that it is a replay of. For those who may see the job."""
+    own = DeadLetter.objects.filter(job_id=job_id).order_by("-attempt").first()
+    return own or DeadLetter.objects.filter(runs__job_id=job_id).first()

@@ -19,6 +19,7 @@ from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Suspicion
 
 from jobops.contracts import registry
+from jobops.contracts.catalog.lines import SHORTEST_REASON
 from jobops.contracts.config import config
 from jobops.contracts.discovery import import_faults
 from jobops.contracts.durations import show
@@ -33,8 +34,6 @@ IDS = {
     Kind.BACKOFF_CAP: "jobops.E005",
     Kind.VALUE: "jobops.E009",
 }
-
-_SHORTEST_REASON = 8
 
 
 @register("jobops")
@@ -96,7 +95,7 @@ def _misfits(job_type: JobType) -> Iterator[CheckMessage]:
 
 def _suspicions(job_type: JobType) -> Iterator[CheckMessage]:
     where = _where(job_type)
-    if job_type.idempotent and len(job_type.idempotent) < _SHORTEST_REASON:
+    if job_type.idempotent and len(job_type.idempotent) < SHORTEST_REASON:
         yield Suspicion(
             f"idempotent={job_type.idempotent!r} is no reason (in {where})",
             hint='say why a second run is safe: "upserts by invoice id"',

@@ -90,7 +90,7 @@ INSTALLED_APPS = [
     "tenants",
     "dlq",
     *(["jobops.demo"] if JOBOPS_DEMO else []),
-    "django.contrib.admin",
+    "jobops.web.admin_apps.SuperusersAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -103,6 +103,7 @@ INSTALLED_APPS = [
     "csp",
 ]
 MIDDLEWARE = [
+    "jobops.web.middleware.RequestId",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -1,39 +1,15 @@
-"""Tenants and memberships in Django's admin: for superusers, to look at tenants and to hand out memberships."""
+"""Tenants and memberships in Django's admin: to look at tenants and to hand out memberships."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 from django.http import HttpRequest
 
+from tenants import people_admin  # noqa: F401  (it takes the place of Django's own classes)
+from tenants.admin_base import ReadOnly, SuperusersOnly
 from tenants.models import Membership, Tenant
-
-if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Any]
-else:  # generic to the type checker only
-    ModelAdmin = admin.ModelAdmin
-
-
-class SuperusersOnly(ModelAdmin):
-    """Model permissions do not count here: roles are in ``tenants.roles``, and the admin knows nothing of them."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.is_active and request.user.is_superuser
-
-
-class ReadOnly(SuperusersOnly):
-    """Changes go through the services, which the admin would go around."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from tenants.recorded import record_membership
 
 
 @admin.register(Tenant)
@@ -50,3 +26,22 @@ class MembershipAdmin(SuperusersOnly):
     list_select_related = ("user", "tenant")
     search_fields = ("user__username", "tenant__slug")
     autocomplete_fields = ("user", "tenant")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        with transaction.atomic():
+            before = Membership.objects.filter(pk=obj.pk).first() if change else None
+            moved = before is not None and (before.user_id, before.tenant_id) != (obj.user_id, obj.tenant_id)
+            super().save_model(request, obj, form, change)
+            if before is not None and moved:
+                record_membership(before, request.user, before.role, "")
+            record_membership(obj, request.user, before.role if before and not moved else "", obj.role)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        with transaction.atomic():
+            record_membership(obj, request.user, obj.role, "")
+            super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        with transaction.atomic():
+            for membership in queryset:
+                self.delete_model(request, membership)

@@ -6,11 +6,13 @@ from typing import NoReturn
 from django.db import transaction
 from redis.exceptions import RedisError
 
+from jobops.audit import recording
 from jobops.engine.client import Engine
 from tenants.errors import AlreadyPaused, EngineAway, TenantBusy, TenantGone
 from tenants.leftovers import cancel_jobs, leftovers
 from tenants.models import Tenant
 from tenants.policy import get_pusher
+from tenants.recorded import facts_of, record_membership, record_tenant
 from tenants.services import Actor, actor_name, tenant_pause, tenant_set
 
 log = logging.getLogger(__name__)
@@ -29,7 +31,7 @@ def tenant_delete(*, tenant: Tenant, by: Actor, engine: Engine, force: bool = Fa
             _clear_away(tenant, by, engine)
         else:
             _refuse_if_busy(tenant, by, engine)
-        _delete(tenant)
+        _delete(tenant, by)
     except RedisError as error:
         _reopen(tenant, by, was_closed)
         raise EngineAway(f"Redis could not be reached ({type(error).__name__}); the tenant was not deleted") from error
@@ -59,14 +61,21 @@ def _clear_away(tenant: Tenant, by: Actor, engine: Engine) -> None:
     if not change.in_force:
         raise EngineAway(f"{change.problem}; the tenant was paused, not deleted")
     cancelled = cancel_jobs(tenant, engine)
+    if cancelled:
+        done = {"cancelled": cancelled}
+        recording.record(
+            by, recording.Change("tenant.cancel_jobs", "tenant", tenant.slug, tenant.pk, tenant.slug, {}, done)
+        )
     log.warning("%d jobs of tenant %s were cancelled for its deletion", cancelled, tenant.slug)
 
 
-def _delete(tenant: Tenant) -> None:
+def _delete(tenant: Tenant, by: Actor) -> None:
     slug, pk = tenant.slug, tenant.pk
     with transaction.atomic():
-        if Tenant.objects.select_for_update().filter(pk=pk).first() is None:
-            _gone(slug)
+        now = Tenant.objects.select_for_update().filter(pk=pk).first() or _gone(slug)
+        for membership in now.memberships.select_related("user", "tenant"):
+            record_membership(membership, by, membership.role, "")
+        record_tenant("tenant.delete", now, by, facts_of(now), {})
         Tenant.objects.filter(pk=pk).delete()
         # Dropped before the commit: without Redis the row stays, and no policy is left behind that nobody would
         # ever clear away. If the commit fails, the row is there and its policy is pushed again.

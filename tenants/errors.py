@@ -33,8 +33,8 @@ class TenantBusy(TenantError):
         self.obstacles = obstacles
         what = ", ".join(f"{count} {name}" for name, count in obstacles.items())
         super().__init__(
-            f"tenant {slug!r} still has {what}; wait until its jobs have ended. Dead letters cannot be drained in this "
-            "version: while there are any, the tenant is deleted by force only"
+            f"tenant {slug!r} still has {what}; wait until its jobs have ended, and drain its dead letters (replay or "
+            "discard them), or delete it with --force"
         )
 
 

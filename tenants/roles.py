@@ -44,6 +44,7 @@ class Action(StrEnum):
     CONFIGURE = "change teams, rules, SLAs, channels, schedules and tokens"
     SILENCE = "silence alerts"
     SEE_AUDIT = "read the audit"
+    SEE_AUDIT_OF_PEOPLE = "read the audit of users and grants"
     EXPORT_AUDIT = "export the audit"
     MANAGE_USERS = "manage users and grants"
     SEE_RQ = "see RQ's own pages"
@@ -87,6 +88,8 @@ _ROWS: dict[Action, tuple[Rule, Rule, Rule, Rule, Rule, Rule]] = {
     Action.CONFIGURE: (_Y, _Y, _N, _N, _N, _N),
     Action.SILENCE: (_Y, _Y, _Y, _N, _N, _N),
     Action.SEE_AUDIT: (_Y, _Y, _Y, _N, _Y, _N),
+    # Of their own tenant's people only, as with all that its columns say.
+    Action.SEE_AUDIT_OF_PEOPLE: (_Y, _Y, _N, _N, _Y, _N),
     Action.EXPORT_AUDIT: (_Y, _N, _N, _N, _N, _N),
     Action.MANAGE_USERS: (_Y, _N, _N, _N, _N, _N),
     Action.SEE_RQ: (_Y, _N, _N, _N, _N, _N),

@@ -17,6 +17,7 @@ from tenants.errors import AlreadyPaused, InvalidTenant, NotPaused, PausedByStaf
 from tenants.fields import REASON_LENGTH, TenantFields, clean_fields, clean_slug, clean_text
 from tenants.models import Tenant
 from tenants.policy import PolicyPush, new_version, next_version
+from tenants.recorded import facts_of, record_tenant
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ def tenant_create(*, slug: str, by: Actor, **fields: Unpack[TenantFields]) -> Ch
     try:
         with transaction.atomic():
             tenant = Tenant.objects.create(slug=slug, policy_version=new_version(), **cleaned)
+            record_tenant("tenant.create", tenant, by, {}, facts_of(tenant))
             push = _push_on_commit(tenant)
     except IntegrityError as error:  # somebody else was faster
         raise TenantExists(slug) from error
@@ -60,7 +62,7 @@ def tenant_set(*, tenant: Tenant, by: Actor, **fields: Unpack[TenantFields]) -> 
     cleaned = clean_fields(fields)
     if cleaned.get("name") == "":
         cleaned["name"] = tenant.slug
-    return _change(f"set {', '.join(cleaned) or 'nothing'} of", tenant, by, lambda now: cleaned)
+    return _change("tenant.set", f"set {', '.join(cleaned) or 'nothing'} of", tenant, by, lambda now: cleaned)
 
 
 def tenant_pause(*, tenant: Tenant, by: Actor, reason: str, close_intake: bool = False) -> Change:
@@ -89,7 +91,7 @@ def tenant_pause(*, tenant: Tenant, by: Actor, reason: str, close_intake: bool =
             in_force=not now.policy_is_stale,
         )
 
-    return _change("paused", tenant, by, fields)
+    return _change("tenant.pause", "paused", tenant, by, fields, reason)
 
 
 def tenant_resume(*, tenant: Tenant, by: Actor, open_intake: bool = False) -> Change:
@@ -108,7 +110,7 @@ def tenant_resume(*, tenant: Tenant, by: Actor, open_intake: bool = False) -> Ch
         return {**marks, "intake_closed": False} if open_intake else marks
 
     marks = {"paused": False, "paused_by": "", "paused_at": None, "pause_reason": "", "paused_by_staff": False}
-    change = _change("resumed", tenant, by, fields)
+    change = _change("tenant.resume", "resumed", tenant, by, fields)
     if not there_was:
         raise NotPaused(tenant.slug)
     return change
@@ -124,16 +126,19 @@ def _is_staff(by: Actor) -> bool:
     return isinstance(by, str) or acts_as_staff(by)
 
 
-def _change(what: str, tenant: Tenant, by: Actor, fields: Callable[[Tenant], dict[str, Any]]) -> Change:
+def _change(
+    action: str, what: str, tenant: Tenant, by: Actor, fields: Callable[[Tenant], dict[str, Any]], reason: str = ""
+) -> Change:
     """``fields``: what to write, decided on the row as it is under the lock; it may refuse instead."""
     with transaction.atomic():
         # Locked, and read afresh: the caller's copy may be as old as a form that stood open over lunch.
         now = Tenant.objects.select_for_update().filter(pk=tenant.pk).first()
         if now is None:
             raise TenantGone(tenant.slug)
-        Tenant.objects.filter(pk=tenant.pk).update(
-            **fields(now), policy_version=next_version(), updated_at=timezone.now()
-        )
+        values = fields(now)
+        Tenant.objects.filter(pk=tenant.pk).update(**values, policy_version=next_version(), updated_at=timezone.now())
+        before = facts_of(now)
+        record_tenant(action, now, by, before, {name: values.get(name, was) for name, was in before.items()}, reason)
         push = _push_on_commit(now)
     return _done(what, tenant, push, by)
 

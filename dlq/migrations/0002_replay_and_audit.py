@@ -224,14 +224,21 @@ class Migration(migrations.Migration):
             model_name="bulkmember",
             name="bulk",
             field=models.ForeignKey(
-                db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name="members", to="dlq.bulkaction"
+                db_constraint=False,
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="members",
+                to="dlq.bulkaction",
             ),
         ),
         migrations.AddField(
             model_name="bulkmember",
             name="letter",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="memberships", to="dlq.deadletter"
+                db_constraint=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="memberships",
+                to="dlq.deadletter",
             ),
         ),
         migrations.AddField(

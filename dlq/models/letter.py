@@ -38,7 +38,7 @@ class DeadLetter(models.Model):
     All text is capped and free of control characters. A letter belongs to its tenant by key; the slug beside it is
     for people and for letters whose tenant was deleted: another customer may get the same slug later.
 
-    Its state changes through ``dlq.services`` and ``dlq.outcomes`` only, as ``dlq.states`` allows. The clock
+    Its state changes through ``dlq.services`` and ``dlq.endings`` only, as ``dlq.states`` allows. The clock
     (``dead_at``, ``due_at``) is set once: a death of a replay changes what is told of it, never when it is due.
     """
 

@@ -37,6 +37,13 @@ class OutboxEntry(models.Model):
     due_at_ms = models.BigIntegerField(default=0, help_text="Epoch milliseconds; 0: as soon as it is pushed.")
     front = models.BooleanField(default=False)
     result_ttl_s = models.PositiveIntegerField()
+    replay_of = models.CharField(
+        max_length=250,
+        blank=True,
+        default="",
+        db_default="",  # a process of the release before writes rows without it
+        help_text="The death (job:attempt) that it is a replay of.",
+    )
 
     state = models.CharField(max_length=20, choices=State.choices, default=State.WAITING)
     parked_as = models.CharField(max_length=20, choices=Parked.choices, blank=True)

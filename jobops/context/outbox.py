@@ -101,6 +101,7 @@ def job_of(row: OutboxEntry) -> NewJob:
         due_at_ms=row.due_at_ms,
         front=row.front,
         result_ttl_s=row.result_ttl_s,
+        replay_of=row.replay_of,
     )
 
 
@@ -151,6 +152,7 @@ def _row(job: NewJob, now: datetime, tried: bool, error: str) -> OutboxEntry:
         due_at_ms=due_at_ms,
         front=job.front,
         result_ttl_s=job.result_ttl_s,
+        replay_of=job.replay_of,
         created_at=now,
         first_pushed_at=now if tried else None,
         next_try_at=now + RELAY_AFTER,

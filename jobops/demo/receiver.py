@@ -2,8 +2,11 @@
 
 It behaves as such servers do. `POST /hooks/<endpoint>` answers by the endpoint's nature (see ENDPOINTS): a rate
 limit that answers 429 with Retry-After, an outage every minute that answers 503, a strict schema that answers 400,
-an unsubscribed customer that answers 410. `PUT /files/<path>` takes a file in, at the speed of a network store.
-`GET /stats` tells what was answered, as JSON.
+an unsubscribed customer that answers 410. The payment provider is down from the start, until somebody mends it.
+`PUT /files/<path>` takes a file in, at the speed of a network store. `GET /stats` tells what was answered, as JSON.
+
+`GET /control` tells how each endpoint is, and `POST /control/<endpoint>/<mode>` changes it: see MODES. It needs the
+header of CONTROL_HEADER, which no page of another site can send.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ Clock = Callable[[], float]
 class Endpoint:
     """How one customer's server behaves. ``latency_s``: of each answer. ``per_second``: more is answered 429 with
     ``retry_after_s``. ``down_s`` of every ``period_s`` seconds it answers 503. ``required``: fields without which an
-    event is answered 400. ``gone``: it answers 410 to all."""
+    event is answered 400. ``gone``: it answers 410 to all. ``mode``: how it is at the start."""
 
     latency_s: float = 0.02
     per_second: float = 0.0
@@ -37,6 +40,7 @@ class Endpoint:
     period_s: float = 60.0
     required: tuple[str, ...] = ()
     gone: bool = False
+    mode: str = "usual"
 
 
 ENDPOINTS: Mapping[str, Endpoint] = {
@@ -45,8 +49,12 @@ ENDPOINTS: Mapping[str, Endpoint] = {
     "ledger": Endpoint(latency_s=0.04, down_s=6.0),
     "tax-office": Endpoint(latency_s=0.05, required=("order", "total", "vat_id")),
     "old-shop": Endpoint(gone=True),
+    "payments": Endpoint(latency_s=0.08, mode="broken"),
 }
 STORE_LATENCY_S = 0.2
+MODES = ("usual", "mended", "broken")
+"""By its nature; well, whatever its nature is; or down."""
+CONTROL_HEADER = "X-Jobops-Demo"
 
 
 @dataclass(slots=True)
@@ -83,6 +91,21 @@ class Desk:
         self._buckets = {name: Bucket(e.per_second, now) for name, e in endpoints.items() if e.per_second}
         self._answers: Counter[tuple[str, int]] = Counter()
         self._files: Counter[str] = Counter()
+        self._modes = {name: endpoint.mode for name, endpoint in endpoints.items()}
+
+    def set_mode(self, name: str, mode: str) -> bool:
+        """Mend or break an endpoint; answers whether there is such an endpoint and such a mode."""
+        if name not in self._endpoints or mode not in MODES:
+            return False
+        with self._lock:
+            self._modes[name] = mode
+        return True
+
+    def control(self) -> dict[str, dict[str, Any]]:
+        """How each endpoint is, and what it has answered so far, by status."""
+        hooks = self.stats()["hooks"]
+        with self._lock:
+            return {name: {"mode": mode, "answers": hooks.get(name, {})} for name, mode in self._modes.items()}
 
     def hook(self, name: str, body: bytes) -> tuple[int, dict[str, str], str]:
         """Answer a webhook: status, extra headers, text."""
@@ -115,6 +138,11 @@ class Desk:
     def _judge(self, name: str, endpoint: Endpoint | None, body: bytes) -> tuple[int, dict[str, str], str]:
         if endpoint is None:
             return 404, {}, f"no endpoint is called {name!r}"
+        mode = self._modes[name]
+        if mode == "broken":
+            return 503, {}, "we are down for maintenance, and do not know for how long"
+        if mode == "mended":
+            return 200, {}, "thank you"
         if endpoint.gone:
             return 410, {}, "this customer has unsubscribed"
         if endpoint.down_s and (self._now() - self._born) % endpoint.period_s >= endpoint.period_s - endpoint.down_s:
@@ -145,6 +173,9 @@ class _Handler(BaseHTTPRequestHandler):
         prefix, _, name = self.path.lstrip("/").partition("/")
         if body is None:
             return
+        if prefix == "control":
+            self._control(*name.partition("/")[::2])
+            return
         if prefix != "hooks":
             self._answer(404, {}, "POST /hooks/<endpoint>")
             return
@@ -164,10 +195,20 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(201, {}, "stored")
 
     def do_GET(self) -> None:
-        if self.path != "/stats":
-            self._answer(404, {}, "GET /stats")
+        told = {"/stats": self.desk.stats, "/control": self.desk.control}.get(self.path)
+        if told is None:
+            self._answer(404, {}, "GET /stats or /control")
             return
-        self._answer(200, {"Content-Type": "application/json"}, json.dumps(self.desk.stats()))
+        self._answer(200, {"Content-Type": "application/json"}, json.dumps(told()))
+
+    def _control(self, name: str, mode: str) -> None:
+        # Any page that a browser on this machine shows may post here, but for a header of its own.
+        if not self.headers.get(CONTROL_HEADER):
+            self._answer(403, {}, f"the header {CONTROL_HEADER} is missing")
+        elif self.desk.set_mode(name, mode):
+            self._answer(200, {}, f"{name} is {mode}")
+        else:
+            self._answer(404, {}, f"POST /control/<endpoint>/<{' or '.join(MODES)}>")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Nothing: the answers are counted, and /stats tells them."""

@@ -100,6 +100,7 @@ def welcome(url: str, passwords: Mapping[str, str]) -> str:
     lines += [
         "",
         "  acme-retail floods its queue; the other four tenants should not notice.",
+        f"  The payment provider is down: sign in as oncall, and {url}demo/ says what to do.",
         "  Ctrl-C stops all of it.",
     ]
     return "\n".join([*lines, ""])

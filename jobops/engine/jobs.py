@@ -101,6 +101,7 @@ def view_of(job_id: str, fields: Mapping[bytes, bytes]) -> JobView:
         data=inflate(text.get("data", b"")),
         history=history_of(text),
         tenant_uid=get("jo_tenant_uid"),
+        replay_of=get("jo_replay_of"),
     )
 
 

@@ -124,6 +124,14 @@ class Keys:
         """zset: ``job:attempt`` of deaths not yet taken into the database → when."""
         return f"{self.prefix}:dead"
 
+    def outcomes(self) -> str:
+        """zset: ends of watched jobs (other than deaths) not yet taken into the database, as JSON → when."""
+        return f"{self.prefix}:outcomes"
+
+    def outcome_of(self) -> str:
+        """hash: watched job → its newest member of the outcomes, while it stands there."""
+        return f"{self.prefix}:outcomes:of"
+
     def pushed(self, job_id: str) -> str:
         """string, 24 h: this id has been pushed; a second push is a no-op."""
         return f"{self.prefix}:pushed:{job_id}"

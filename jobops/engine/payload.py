@@ -79,12 +79,25 @@ def encode(
 def decode(data: bytes) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     """Job type, positional and keyword arguments of a payload. Raises InvalidJob when it is not one of ours."""
     try:
-        name, _instance, args, kwargs = json.loads(data)
+        document = json.loads(data)
+    except _MALFORMED as error:
+        raise _not_a_payload(error) from error
+    return unpack(document)
+
+
+def unpack(document: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """The same of a payload that was read as JSON already. Raises InvalidJob when it is not one of ours."""
+    try:
+        name, _instance, args, kwargs = document
         if not (isinstance(name, str) and isinstance(args, list) and isinstance(kwargs, dict)):
             raise ValueError("not [name, null, args, kwargs]")
         return name, tuple(_unpack(v) for v in args), {k: _unpack(v) for k, v in kwargs.items()}
     except _MALFORMED as error:
-        raise InvalidJob("data", f"not a payload of this engine ({type(error).__name__}: {error})") from error
+        raise _not_a_payload(error) from error
+
+
+def _not_a_payload(error: Exception) -> InvalidJob:
+    return InvalidJob("data", f"not a payload of this engine ({type(error).__name__}: {error})")
 
 
 def encode_result(value: Any) -> bytes:

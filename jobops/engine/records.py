@@ -17,11 +17,17 @@ OutcomeKind = Literal["succeeded", "failed", "discarded", "released"]
 SettledAs = Literal["succeeded", "retry", "dead", "discarded", "released", "stale"]
 Cancelled = Literal["cancelled", "not_found", "started", "ended"]
 Abandoned = Literal["none", "retry", "dead"]
+OutcomeWord = Literal["succeeded", "discarded", "cancelled", "coalesced", "garbage"]
+FateState = Literal["alive", "succeeded", "discarded", "cancelled", "dead", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job as it is enqueued. ``delay_ms`` counts from now; ``due_at_ms`` is an absolute epoch instant."""
+    """A job as it is enqueued. ``delay_ms`` counts from now; ``due_at_ms`` is an absolute epoch instant.
+
+    ``replay_of``: the death (``job:attempt``) that this job is a replay of. A job with it is watched: its end is told
+    in the outcomes, or in the dead intake.
+    """
 
     id: str
     tenant: str
@@ -37,6 +43,7 @@ class NewJob:
     due_at_ms: int = 0
     front: bool = False
     result_ttl_s: int = 3_600
+    replay_of: str = ""
 
     @property
     def queue(self) -> str:
@@ -183,6 +190,54 @@ class Death:
 
 
 @dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """The end of a watched job that is no death. ``into``: the live job that a coalesced one became part of.
+    ``garbage``: somebody else's member, in ``member`` as it is (bytes that are no UTF-8 as surrogate escapes)."""
+
+    member: str
+    id: str
+    replay_of: str
+    outcome: OutcomeWord
+    attempt: int = 0
+    error_class: str = ""
+    error: str = ""
+    into: str = ""
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a job. ``alive``: it waits, is delayed or runs. ``missing``: Redis knows nothing of it, as of one
+    that was coalesced. ``pending``: its end is still to be taken from the outcomes or the dead intake."""
+
+    state: FateState
+    attempt: int = 0
+    error_class: str = ""
+    error: str = ""
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Everywhere that a job's id stands. ``status``: what its record says, empty without one. ``queue_count``: how
+    often it stands in the queues ``in_queues``. ``lease``: in the index of leases; ``lease_hash``: has a lease's hash.
+    ``dead``: its deaths that are not in the database yet. ``wip``: in RQ's registry of started jobs."""
+
+    id: str
+    status: str
+    tenant: str
+    lane: str
+    in_queues: tuple[str, ...]
+    queue_count: int
+    lease: bool
+    lease_hash: bool
+    delayed: bool
+    dead: tuple[str, ...]
+    inflight: bool
+    wip: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One start of a job and how it ended (``outcome`` empty: it still runs)."""
 
@@ -198,7 +253,7 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class JobView:
     """A job as people see it. ``state`` is one of the design's words: queued, scheduled, started, succeeded,
-    discarded, dead, cancelled."""
+    discarded, dead, cancelled. ``replay_of``: the death (``job:attempt``) that it is a replay of, or empty."""
 
     id: str
     tenant: str
@@ -224,6 +279,7 @@ class JobView:
     data: bytes
     history: tuple[Attempt, ...] = ()
     tenant_uid: str = ""
+    replay_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import platform
+import re
+import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +24,11 @@ RECORD_TTL_S = 86_400
 LOST_AFTER = 2
 # … and after so many it is not shown any more, and RQ's entries of its slots expire.
 PRUNED_AFTER = 12
+
+
+def this_host() -> str:
+    """What this host is called in the records and in the ids of its supervisors."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname())[:40] or "host"
 
 
 def supervisors_key(keys: Keys) -> str:

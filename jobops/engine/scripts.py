@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from secrets import token_hex
 from typing import Any, cast
 
-from redis import Redis
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import ResponseError
 
 from jobops.engine.errors import (
     DepthExceeded,
@@ -19,9 +18,8 @@ from jobops.engine.errors import (
     SlotClosed,
     UnknownTenant,
 )
-from jobops.engine.keys import Keys, split_queue
 from jobops.engine.link import is_away
-from jobops.engine.lua_source import names, source
+from jobops.engine.mend_commands import MendCommands
 from jobops.engine.records import (
     Abandoned,
     Cancelled,
@@ -34,12 +32,12 @@ from jobops.engine.records import (
     Outcome,
     Policy,
     Promoted,
-    Reconciled,
     Rescued,
     Settled,
     SettledAs,
 )
 from jobops.engine.validation import check_job, check_lanes, check_policy
+from jobops.engine.watch_commands import WatchCommands
 
 BRIEF = 500
 """Characters of an error kept with each attempt; the last error is kept whole."""
@@ -51,14 +49,8 @@ RESCUE_GAP_MS = 5_000
 RESCUE_HOLD_MS = 30_000
 
 
-class Scripts:
+class Scripts(WatchCommands, MendCommands):
     """The engine's commands on one Redis. Raises redis-py's ConnectionError and TimeoutError when Redis is away."""
-
-    def __init__(self, redis: Redis, keys: Keys | None = None) -> None:
-        self.redis = redis
-        self.keys = keys or Keys()
-        self._shas: dict[str, str] = {}
-        self._prefix = self.keys.prefix
 
     # -- jobs in ---------------------------------------------------------------------------------------------------
 
@@ -218,11 +210,6 @@ class Scripts:
 
     # -- upkeep ----------------------------------------------------------------------------------------------------
 
-    def reconcile(self, queue: str, limit: int = 1000) -> Reconciled:
-        """Repairs one queue: leaseless running jobs, ring and active entries. Raises ValueError on a foreign name."""
-        tenant, lane = split_queue(queue)
-        return Reconciled(*self._call("reconcile", tenant, lane, limit))
-
     def dead_batch(self, limit: int = 500, *, max_bytes: int = DEAD_BATCH_BYTES) -> list[Death]:
         """The oldest deaths that are not in the database yet. Changes nothing."""
         flat = self._call("dead_batch", limit, max_bytes)
@@ -255,50 +242,6 @@ class Scripts:
         """Blocks until there may be work in these lanes, at most ``wait_ms``. True: woken."""
         return self.redis.blpop([self.keys.wake(lane) for lane in lanes], timeout=max(0.01, wait_ms / 1000)) is not None
 
-    # -- calling ---------------------------------------------------------------------------------------------------
-
-    def load(self) -> None:
-        """Loads all commands into Redis, so that no later call pays for it."""
-        for name in names():
-            self._sha(name)
-
-    def _sha(self, name: str) -> str:
-        sha = self._shas.get(name)
-        if sha is None:
-            sha = self._shas[name] = str(self.redis.script_load(source(name)))
-        return sha
-
-    def _call(self, name: str, *args: Any) -> Any:
-        try:
-            return self.redis.evalsha(self._sha(name), 0, self._prefix, *args)
-        except NoScriptError:  # Redis restarted or its scripts were flushed; it did nothing, so once more is safe
-            self._shas.pop(name, None)
-            return self.redis.evalsha(self._sha(name), 0, self._prefix, *args)
-        except ResponseError as error:
-            raise _explain(name, error) from error
-
-    def _pipeline(self, name: str, calls: Sequence[Sequence[Any]]) -> list[Any]:
-        if not calls:
-            return []
-        sha = self._sha(name)
-        with self.redis.pipeline(transaction=False) as pipe:
-            for args in calls:
-                pipe.evalsha(sha, 0, self._prefix, *args)
-            answers = list(pipe.execute(raise_on_error=False))
-        lost = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
-        if lost:  # Redis restarted in the middle: these did nothing
-            self._shas.pop(name, None)
-            for place, answer in zip(lost, self._pipeline(name, [calls[place] for place in lost]), strict=True):
-                answers[place] = answer
-        return answers
-
-
-def _explain(name: str, error: ResponseError) -> Exception:
-    text = str(error)
-    if "user_script" in text or text.startswith("ERR Error running script"):
-        return EngineUnavailable(f"{name}: Redis refused its arguments or holds data of another form ({text[:300]})")
-    return error
-
 
 def _text(value: str) -> bytes:
     """As UTF-8, whatever it holds: the text of an exception may have lone surrogates (undecodable file names)."""
@@ -312,7 +255,7 @@ def _none(value: int | None) -> str | int:
 def _enqueue_args(job: NewJob) -> tuple[Any, ...]:
     return (
         job.id, job.tenant, job.lane, job.job_type, job.data, job.max_attempts, job.timeout_ms, job.lease_ms, job.key,
-        job.correlation_id, job.delay_ms, job.due_at_ms, int(job.front), job.result_ttl_s,
+        job.correlation_id, job.delay_ms, job.due_at_ms, int(job.front), job.result_ttl_s, job.replay_of,
     )  # fmt: skip
 
 

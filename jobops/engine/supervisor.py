@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import re
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +21,7 @@ from jobops.engine.deadlines import Judge
 from jobops.engine.endings import Endings
 from jobops.engine.fleet import Fleet
 from jobops.engine.processes import resident_mib
+from jobops.engine.registrations import this_host
 from jobops.engine.signals import Signals
 from jobops.engine.slot_process import become_slot
 from jobops.engine.upkeep import Identity, Upkeep
@@ -47,7 +46,7 @@ class Supervisor:
     def __init__(
         self, connect: Callable[[], Engine], runner: Runner, options: WorkerOptions, *, version: str = ""
     ) -> None:
-        host = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname())[:40] or "host"
+        host = this_host()
         self._identity = Identity(id=f"{host}-{token_hex(4)}", host=host, version=version)
         self._connect = connect
         self._runner = runner

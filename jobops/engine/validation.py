@@ -14,7 +14,7 @@ SLUG_PATTERN = r"[a-z0-9-]{1,50}"
 LANE_PATTERN = r"[a-z][a-z0-9_]{0,30}"
 """A lane's name, the whole of it."""
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,160}")
 _SLUG = re.compile(SLUG_PATTERN)
 _LANE = re.compile(LANE_PATTERN)
 _TYPE = re.compile(r"[^:\x00-\x1f\ud800-\udfff]{1,200}")
@@ -25,7 +25,7 @@ _MAX_MS = 10 * 365 * 86_400_000
 def check_job(job: NewJob) -> None:
     """Raises InvalidJob naming the first field that is not what it must be."""
     if not _matches(_ID, job.id):
-        raise InvalidJob("id", f"{_shown(job.id)} must be 1 to 100 letters, digits, _ or -")
+        raise InvalidJob("id", f"{_shown(job.id)} must be 1 to 160 letters, digits, _ or -")
     check_slug("tenant", job.tenant)
     _check_lane("lane", job.lane)
     if not _matches(_TYPE, job.job_type):
@@ -36,6 +36,7 @@ def check_job(job: NewJob) -> None:
         raise InvalidJob("data", f"{type(job.data).__name__} must be bytes, as encode() makes them")
     for name in ("key", "correlation_id"):
         _check_text(name, getattr(job, name))
+    _check_text("replay_of", job.replay_of, 250)
     for name in ("max_attempts", "timeout_ms", "lease_ms", "result_ttl_s"):
         _whole(name, getattr(job, name), 1)
     for name in ("delay_ms", "due_at_ms"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import getpass
 import json
 import logging
 import os
@@ -22,6 +23,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from jobops.audit import recording
 from jobops.embedded import advice, silence
 from jobops.engine.errors import EngineError
 
@@ -95,7 +97,7 @@ class OperatorCommand(OneLineCommand):
             for name in ("", "django"):
                 logging.getLogger(name).setLevel(settings.JOBOPS_COMMAND_LOG_LEVEL)
         try:
-            self.run(options)
+            self._run(options)
             self.stdout.flush()  # at the interpreter's end nobody could tell in one line what is wrong with it
         except EngineError as error:
             raise Refused(str(error)) from error
@@ -115,6 +117,14 @@ class OperatorCommand(OneLineCommand):
     def run(self, options: dict[str, Any]) -> None:
         """Do the command's work."""
         raise NotImplementedError
+
+    def _run(self, options: dict[str, Any]) -> None:
+        """All that one command changes carries one id in the audit. One that works for ever does many things."""
+        if self.keeps_running:
+            self.run(options)
+            return
+        with recording.request(recording.current_request_id()):
+            self.run(options)
 
     def _from_command_line(self) -> bool:
         return bool(getattr(self, "_called_from_command_line", False))
@@ -142,6 +152,14 @@ class OperatorCommand(OneLineCommand):
         widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
         for line in cells:
             self.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def command_actor() -> str:
+    """Who acts, for records, when a command does: ``command:<login>``."""
+    try:
+        return f"command:{getpass.getuser()}"
+    except (KeyError, OSError):  # a container's user without a name
+        return f"command:{os.getuid()}"
 
 
 def whole(minimum: int, maximum: int) -> Callable[[str], int]:

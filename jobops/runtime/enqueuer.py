@@ -163,7 +163,7 @@ def _fault(job: NewJob) -> InvalidJob | None:
         check_job(job)
     except InvalidJob as error:
         return error
-    for name in ("job_type", "key", "correlation_id"):
+    for name in ("job_type", "key", "correlation_id", "replay_of"):
         if "\0" in getattr(job, name):
             return InvalidJob(name, "must not contain a NUL character")
     return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from redis.exceptions import RedisError
 
-from dlq.models import DeadLetter
+from dlq.models import DeadLetter, ReplayRun
 from dlq.selectors import letter_of_job
 from jobops.context.models import OutboxEntry
 from jobops.engine.jobs import read_job
@@ -33,6 +34,9 @@ def lookup(job_id: str) -> JobView | None:
     row = OutboxEntry.objects.filter(pk=job_id).first()
     if row is not None:
         return view_of_row(row)
+    run = ReplayRun.objects.filter(job_id=job_id).select_related("letter").first()
+    if run is not None:
+        return view_of_run(run)
     letter = letter_of_job(job_id)
     return view_of_letter(letter) if letter is not None else _coalesced(job_id)
 
@@ -64,6 +68,7 @@ def view_of_row(row: OutboxEntry) -> JobView:
         key=row.key,
         correlation_id=row.correlation_id,
         data=bytes(row.data),
+        replay_of=row.replay_of,
     )
 
 
@@ -93,6 +98,39 @@ def view_of_letter(letter: DeadLetter) -> JobView:
         correlation_id=letter.correlation_id,
         data=b"",
         history=tuple(_attempt(told) for told in letter.history),
+    )
+
+
+_RUN_STATES = {
+    ReplayRun.State.SUCCEEDED: "succeeded",
+    ReplayRun.State.DISCARDED: "discarded",
+    ReplayRun.State.DIED: "dead",
+    ReplayRun.State.CANCELLED: "cancelled",
+    ReplayRun.State.REFUSED: "cancelled",  # its outbox row was cancelled when its letter opened again
+    ReplayRun.State.COALESCED: "coalesced",
+}
+
+
+def view_of_run(run: ReplayRun) -> JobView | None:
+    """A replay as the job it was, for when Redis has forgotten it; None if it was lost or nobody knows yet."""
+    state = _RUN_STATES.get(ReplayRun.State(run.state))
+    if state is None:
+        return None
+    letter = run.letter
+    return replace(
+        view_of_letter(letter),
+        id=run.job_id,
+        state=state,
+        attempts=run.attempt,
+        created_at=run.started_at,
+        enqueued_at=run.started_at,
+        ended_at=run.ended_at,
+        error_class="",
+        error=run.note,
+        traceback="",
+        reason="",
+        history=(),
+        replay_of=f"{letter.job_id}:{letter.attempt}",
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.conf import settings
 
+from dlq.ports import set_key_holders
 from jobops.contracts.config import ContractConfig, configure
 from jobops.contracts.enqueuer import set_enqueuer, set_lookup
 from jobops.engine.records import Policy
@@ -27,8 +29,14 @@ class EnginePolicyPusher:
         return get_engine().scripts.drop_policy(slug)
 
 
+def held_keys(wanted: Sequence[tuple[str, str, str]], /) -> list[str | None]:
+    """For each (tenant, job type, key) the live job that holds the key, or None. Raises what ``is_away`` knows."""
+    return get_engine().scripts.key_holders(wanted)
+
+
 def install() -> None:
-    """Give contracts and tenants what they need of the runtime. To be called when Django is ready; may be repeated."""
+    """Give contracts, tenants and letters what they need of the runtime. To be called when Django is ready; may be
+    repeated."""
     configure(
         ContractConfig(
             lanes=tuple(settings.JOBOPS_LANES),
@@ -40,3 +48,4 @@ def install() -> None:
     set_enqueuer(enqueuer())
     set_lookup(lookup)
     set_pusher(EnginePolicyPusher())
+    set_key_holders(held_keys)

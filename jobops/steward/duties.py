@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobops.scheduling.duties import Duty
-from jobops.steward import intake, policies, registrations, relay
+from jobops.steward import bulk, intake, outcomes, policies, registrations, relay, replay_watch
 from jobops.steward.policies import PolicyAudit
 from jobops.steward.reconcile import Reconciler
 
@@ -14,8 +14,12 @@ def duties() -> list[Duty]:
         Duty("policies", policies.run, every_s=1.0),
         Duty("outbox relay", relay.Relay().run, every_s=0.5),
         Duty("dead intake", intake.run, every_s=0.5),
+        Duty("replay outcomes", outcomes.run, every_s=0.5),
+        Duty("replay watch", replay_watch.run, every_s=1.0),
         Duty("reconcile", Reconciler().run, every_s=1.0, eager=False),
         Duty("policy audit", PolicyAudit().run, every_s=1.0, eager=False),
         Duty("worker registrations", registrations.run, every_s=30.0),
         Duty("outbox clean-up", relay.forget, every_s=300.0),
+        Duty("bulk actions", bulk.BulkActions().run, every_s=0.5),
+        Duty("bulk drafts clean-up", bulk.forget_drafts, every_s=300.0),
     ]

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from django.db import Error as DatabaseError
 from django.utils import timezone
 
+from dlq.watch import watch_all
+from jobops.audit import recording
 from jobops.engine.client import Engine
 from jobops.engine.link import is_away
 from jobops.runtime.plug import EnginePolicyPusher
@@ -43,6 +45,12 @@ def check_epoch(engine: Engine) -> int:
         )  # fmt: skip
     engine.scripts.set_lanes(engine.lanes)
     pushed = push_all(EnginePolicyPusher())
+    # Replays may be gone with the old Redis; their letters must not wait for the minute to pass.
+    watch_all()
+    if state is not None and state.epoch:
+        done = {"epoch": epoch, "pushed": pushed}
+        change = recording.Change("policies.push", "redis", "policies", before={"epoch": state.epoch}, after=done)
+        recording.record("scheduler", change)
     # Last: whoever dies before this begins again.
     CellState.objects.update_or_create(pk=1, defaults={"epoch": epoch, "epoch_seen_at": timezone.now()})
     return pushed
@@ -82,6 +90,7 @@ class PolicyAudit:
         try:
             if engine.scripts.policy(slug) != policy_of(tenant) and push_slug(slug):
                 log.warning("the policy of tenant %s was missing or different in Redis; pushed again", slug)
+                recording.record("scheduler", recording.Change("policy.repair", "tenant", slug, tenant.pk, slug))
         except Exception as error:
             if is_away(error) or isinstance(error, DatabaseError):
                 raise

@@ -9,10 +9,14 @@ import logging
 from collections.abc import Container
 from dataclasses import dataclass, field
 
+from django.db import Error as DatabaseError
+
+from jobops.audit import recording
 from jobops.engine.keys import split_queue
 from jobops.engine.lanes import known_lanes
 from jobops.engine.link import is_away
 from jobops.scheduling.duties import Context
+from tenants.models import Tenant
 
 log = logging.getLogger("jobops.steward")
 
@@ -64,4 +68,18 @@ class Reconciler:
                 "queue %s repaired: %d job(s) ran without a lease, ring %s, index %s",
                 queue, found.recovered, "repaired" if found.ring else "right", "repaired" if found.active else "right",
             )  # fmt: skip
+        if found.recovered:
+            _record(queue, found.recovered)
         return 1
+
+
+def _record(queue: str, recovered: int) -> None:
+    """Say in the audit that jobs were moved. The repair is done by then, and the queues after it need no database."""
+    slug = split_queue(queue)[0]
+    try:
+        tenant = Tenant.objects.filter(slug=slug).first()
+        done = {"recovered": recovered}
+        change = recording.Change("queue.repair", "queue", queue, tenant.pk if tenant else None, slug, after=done)
+        recording.record("scheduler", change)
+    except DatabaseError as error:
+        log.error("the audit does not hold that %d job(s) of %s were recovered: %s", recovered, queue, error)

@@ -1,7 +1,8 @@
-"""What holds for every request: who is signed in, for how long, and in which zone they read times."""
+"""What holds for every request: its id, who is signed in, for how long, and in which zone they read times."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +15,38 @@ from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
+from structlog.contextvars import bound_contextvars
 
+from jobops.audit import recording
 from jobops.web.places import is_poll, sign_in_url
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 SEEN = "seen"
+REQUEST_ID = "X-Request-ID"
+_SANE_ID = re.compile(r"[\x21-\x7e]{1,64}", re.ASCII)
 
 _zones = SimpleLazyObject(available_timezones)
+
+
+class RequestId:
+    """Gives each request an id, which the audit and the log carry and the answer tells.
+
+    A proxy or a client may name one in ``X-Request-ID``: up to 64 visible ASCII characters. It proves nothing: who
+    acted is in the row beside it.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        named = request.headers.get(REQUEST_ID, "")
+        with (
+            recording.request(named if _SANE_ID.fullmatch(named) else "") as chosen,
+            bound_contextvars(request_id=chosen),
+        ):
+            response = self.get_response(request)
+        response.headers[REQUEST_ID] = chosen
+        return response
 
 
 class SignInRequired(LoginRequiredMiddleware):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from jobops.web.audit_access import reads_audit
 from jobops.web.selectors.snapshot import open_letters
 from tenants.access import AnyUser, can, sees_all, staff_roles, tenants_visible_to
 from tenants.models import Membership
@@ -39,7 +41,7 @@ def navigation_of(user: User, path: str) -> Navigation:
     """The top bar for this person on this page."""
     name = user.get_full_name() or user.get_username()
     own = [] if sees_all(user) else list(tenants_visible_to(user).values_list("slug", flat=True)[:2])
-    pages = _staff_pages(user) if sees_all(user) else _own_pages(own)
+    pages = _staff_pages(user) if sees_all(user) else _own_pages(user, own)
     home = reverse("overview")
     letters = reverse("dlq")
     entries = [
@@ -57,13 +59,17 @@ def navigation_of(user: User, path: str) -> Navigation:
 def _staff_pages(user: AnyUser) -> list[tuple[str, str]]:
     pages = [("Overview", reverse("overview")), ("Dead letters", reverse("dlq")), ("Tenants", reverse("tenants"))]
     if can(user, Action.SEE_FLEET):
-        pages.append(("Workers", reverse("workers")))
+        pages += [("Workers", reverse("workers")), ("Catalog", reverse("catalog"))]
+    if can(user, Action.SEE_AUDIT):
+        pages.append(("Audit", reverse("audit")))
     if can(user, Action.SEE_RQ):
         pages.append(("RQ", reverse("django_rq:home")))
+    if settings.JOBOPS_DEMO and can(user, Action.REPLAY):
+        pages.append(("Demo", reverse("demo")))
     return pages
 
 
-def _own_pages(own: Sequence[str]) -> list[tuple[str, str]]:
+def _own_pages(user: AnyUser, own: Sequence[str]) -> list[tuple[str, str]]:
     pages = [("Overview", reverse("overview"))]
     if len(own) == 1:
         pages.append(("Our jobs", reverse("tenant", args=[own[0]])))
@@ -71,6 +77,8 @@ def _own_pages(own: Sequence[str]) -> list[tuple[str, str]]:
         pages.append(("Our tenants", reverse("tenants")))
     if own:
         pages.append(("Did not work", reverse("dlq")))
+    if reads_audit(user):
+        pages.append(("Audit", reverse("audit")))
     return pages
 
 

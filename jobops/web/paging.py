@@ -47,19 +47,24 @@ def slice_by(rows: QuerySet[M], field: str, params: Mapping[str, str], keep: Map
 
 
 def slice_by_instant(
-    parts: Sequence[QuerySet[M]], field: str, params: Mapping[str, str], keep: Mapping[str, str]
+    parts: Sequence[QuerySet[M]],
+    field: str,
+    params: Mapping[str, str],
+    keep: Mapping[str, str],
+    *,
+    newest: bool = False,
 ) -> Slice[M]:
-    """The same for rows in the order of an instant and, within one, of their id.
+    """The same for rows in the order of an instant and, within one, of their id; ``newest``: the latest first.
 
     ``parts``: querysets without a row in common, whose rows come in one order; each is read from its own index.
     """
     after, before = _instant(params, "after"), _instant(params, "before")
     if before and not after:
-        found = _merged(parts, field, before, back=True)
+        found = _merged(parts, field, before, back=not newest)
         page, more = found[:SIZE][::-1], len(found) > SIZE
         has_before, has_after = more, bool(page)
     else:
-        found = _merged(parts, field, after, back=False)
+        found = _merged(parts, field, after, back=newest)
         page, more = found[:SIZE], len(found) > SIZE
         has_before, has_after = bool(after and page), more
 
@@ -71,7 +76,7 @@ def slice_by_instant(
 
 
 def _merged(parts: Sequence[QuerySet[M]], field: str, cursor: tuple[datetime, int] | None, *, back: bool) -> list[M]:
-    """The first rows beyond the cursor, one more than a page has."""
+    """The first rows beyond the cursor, one more than a page has. ``back``: towards earlier instants."""
     order = (f"-{field}", "-pk") if back else (field, "pk")
     side = "lt" if back else "gt"
     rows: list[M] = []
@@ -102,3 +107,9 @@ def _cursor(params: Mapping[str, str], name: str) -> str:
 
 def _link(name: str, row: Model, field: str, keep: Mapping[str, str]) -> str:
     return "?" + urlencode({**{key: value for key, value in keep.items() if value}, name: getattr(row, field)})
+
+
+def id_cursor(params: Mapping[str, str], name: str) -> int | None:
+    """The id that a cursor names; None for none, and for what cannot be one."""
+    text = params.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 and int(text) else None

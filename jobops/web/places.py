@@ -39,6 +39,14 @@ def page_of(request: HttpRequest) -> str:
     return own_path(request, request.get_full_path())
 
 
+def return_path(request: HttpRequest, otherwise: str) -> str:
+    """Where an action leads back to: what the form says in ``next``, or the page that it was sent from; ``otherwise``
+    where neither is a page of this site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or request.headers.get("Referer", "")
+    path = own_path(request, wanted) if wanted else "/"
+    return otherwise if path == "/" else path
+
+
 def sign_in_url(request: HttpRequest) -> str:
     """The sign-in page that leads back to the page the person sees; it says so if a session has just ended."""
     query = {}

@@ -14,7 +14,7 @@ from dlq.payloads import shown_error
 from dlq.text import one_line
 from jobops.web import formats
 from jobops.web.selectors.tenants import TenantLine
-from jobops.web.tags import icon, is_job_id, when
+from jobops.web.tags import icon, when
 
 RIGHT = {"th": {"class": "r"}, "td": {"class": "r"}}
 
@@ -88,9 +88,9 @@ class LetterTable(tables.Table):
         return when(value, "ago")
 
     def render_job_type(self, value: str, record: DeadLetter) -> SafeString:
-        url = reverse("job", args=[record.job_id]) if is_job_id(record.job_id) else ""
-        name = one_line(value, 120)
-        return format_html('<a class="q b mono" href="{}">{}</a>', url, name) if url else format_html("{}", name)
+        return format_html(
+            '<a class="q b mono" href="{}">{}</a>', reverse("letter", args=[record.pk]), one_line(value, 120)
+        )
 
     def render_error(self, record: DeadLetter) -> SafeString:
         text = one_line(shown_error(record) or record.get_reason_display(), 160)

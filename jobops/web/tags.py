@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.contrib.messages.storage.base import Message
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html
@@ -21,6 +22,8 @@ from dlq.text import one_line
 from jobops.metrics.condition import RETRY_LIMIT, RETRY_LIMIT_OF_ALL, RETRY_STARTS
 from jobops.web import formats, job_words
 from jobops.web.charts import Bar, Spark
+from jobops.web.inline import inline
+from jobops.web.message_acts import MessageAct, act_of
 from jobops.web.navigation import Navigation, navigation_of
 from jobops.web.values import value_text
 from jobops.web.words import Look
@@ -44,6 +47,7 @@ register.filter("plain", formats.plain)
 register.filter("duration", formats.duration)
 register.filter("run_time", formats.run_time)
 register.filter("full_time", formats.full_time)
+register.filter("inline", inline)
 
 
 @register.filter
@@ -123,6 +127,12 @@ def navigation(context: template.Context) -> Navigation | None:
     request = context.get("request")
     user = getattr(request, "user", None)
     return navigation_of(user, request.path_info) if request and user and user.is_authenticated else None
+
+
+@register.simple_tag
+def message_act(message: Message) -> MessageAct | None:
+    """What can be done from within this message: an undo, or a look; None if nothing."""
+    return act_of(message.extra_tags or "")
 
 
 @register.filter

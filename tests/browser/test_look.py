@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -35,7 +36,10 @@ def busy_world(world: World) -> dict[str, str]:
     world.worker(slots=4, busy=running.id, name="web-1.example.internal-4711-a3f")
     for minutes in (-33, 40):
         due = timezone.now() + timedelta(minutes=minutes)
-        world.letter(acme, due_at=due, error=error, job_type="shop.jobs." + "y" * 100)
+        letter = world.letter(acme, due_at=due, error=error, job_type="shop.jobs." + "y" * 100, **at_length(error))
+    closed = world.letter(
+        acme, state="discarded", drained_at=timezone.now(), discard_reason="z" * 500, drained_by="olga"
+    )
     return {
         "overview": "/",
         "nothing found": "/?find=nobody",
@@ -46,8 +50,25 @@ def busy_world(world: World) -> dict[str, str]:
         "running job": f"/jobs/{running.id}/",
         "dead letters": "/dlq/",
         "a tenant's dead letters": "/dlq/?tenant=acme-retail",
+        "dead letter": f"/dlq/{letter.pk}/",
+        "discarded letter": f"/dlq/{closed.pk}/",
+        "demo": "/demo/",
         "workers": "/workers/",
+        "catalog": "/catalog/",
         "not found": "/nothing-here/",
+    }
+
+
+def at_length(text: str) -> dict[str, object]:
+    """What a letter tells at length: a traceback with library frames, attempts of a replay too, long arguments."""
+    told = {"worker": "w" * 60, "started_at": timezone.now().isoformat(), "error_class": "x.Y", "error": text}
+    frames = f'  File "/srv/app/{"deep/" * 30}a.py", line 1, in f\n    {"call()" * 50}\n'
+    frames += '  File "/usr/lib/python3.11/json/decoder.py", line 2, in g\n    pass\n'
+    return {
+        "history": [told | {"n": 1, "outcome": "timeout"}, told | {"n": 1, "outcome": "worker_lost", "replay": 1}],
+        "traceback": f"Traceback (most recent call last):\n{frames}ValueError: {text}\n",
+        "payload": json.dumps({"args": [], "kwargs": {"number": 1, "ids": list(range(5_000)), "text": "t" * 2_000}}),
+        "note": text,
     }
 
 
@@ -89,10 +110,10 @@ def test_axe_finds_nothing_on_any_page_of_a_tenants_people(
     pages = busy_world(world)
     page = sign_in(Role.TENANT_ADMIN, world.tenant("mine", may_pause=True))
     world.enqueue("mine")
-    world.letter(Tenant.objects.get(slug="mine"))
+    letter = world.letter(Tenant.objects.get(slug="mine"))
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
     found = {}
-    for url in ("/", "/tenants/mine/", "/tenants/", "/dlq/", pages["tenant"]):
+    for url in ("/", "/tenants/mine/", "/tenants/", "/dlq/", f"/dlq/{letter.pk}/", pages["tenant"]):
         page.goto(f"{live_server}{url}")
         found[url] = problems(page) + unreadably_small(page)
     page.locator("summary.who").click()

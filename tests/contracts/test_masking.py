@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -43,3 +44,11 @@ def test_arguments_are_masked_by_contract_by_name_and_by_form() -> None:
         ("colour", "red", False),
     ]  # fmt: skip
     assert not any(each.masked for each in shown_arguments(charge.job_type, (5, "n"), {"token": "t"}, mask=False))
+
+
+def test_a_long_text_without_spaces_is_masked_in_no_time() -> None:
+    """PX-05: what it costs grows with the text, not with its square."""
+    text = "y" * 3_000_000
+    began = time.perf_counter()
+    assert masked_text(text + "redis://:s3cret@host", []) == f"{text}redis://{DOTS}@host"
+    assert time.perf_counter() - began < 10

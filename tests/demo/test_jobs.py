@@ -173,7 +173,7 @@ def test_every_job_keeps_its_promises() -> None:
     mine = {
         job_type.name: job_type for job_type in registry.all_types() if job_type.func.__module__ == "jobops.demo.jobs"
     }
-    assert len(mine) == 6
+    assert len(mine) == 7
     assert all(job_type.owner and job_type.drain_sla and job_type.idempotent for job_type in mine.values())
 
 

@@ -114,6 +114,16 @@ def test_where_nobody_works_the_backlog_stops_growing(queues: Queues) -> None:
     assert len(queues.jobs) - before < 50
 
 
+def test_while_the_provider_is_down_unpaid_letters_do_not_pile_up_for_ever(queues: Queues) -> None:
+    clock, unpaid = Clock(), demo.STOP_PAYING_AT
+    traffic = demo.Traffic(queues.waiting, rng=random.Random(1), now=clock, unpaid=lambda: unpaid)
+    run(traffic, clock, 120)
+    assert "billing.capture_payment" not in queues.types()
+    unpaid = 0
+    run(traffic, clock, 120)
+    assert "billing.capture_payment" in queues.types()
+
+
 def test_a_refusal_stops_nothing(queues: Queues, caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     queues.full = True

@@ -140,6 +140,7 @@ def within_a_minute_jobs_of_every_type_have_run_and_some_have_died(demo: Demo) -
         ("media.make_thumbnail", "poison"),
         ("mail.send_order_mail", "poison"),
         ("webhooks.deliver", "poison"),
+        ("billing.capture_payment", "exhausted"),
     }
     wait_for(lambda: expected <= died(), seconds=60, what=f"deaths: {expected}")
 

@@ -9,75 +9,11 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
 
 from jobops.engine.client import Engine
+from tests.engine.snapshot import Snapshot
 
-# One step, so that a running system is seen at one instant.
-_SNAPSHOT = """
-local out = {}
-for _, key in ipairs(redis.call('KEYS', '*')) do
-  local kind, value = redis.call('TYPE', key).ok, nil
-  if string.sub(key, 1, 7) == 'rq:job:' and kind == 'hash' then
-    value = redis.call('HMGET', key, 'status', 'origin', 'jo_type', 'jo_key', 'jo_tenant', 'jo_attempt',
-      'jo_max_attempts')
-    for i = 1, 7 do value[i] = value[i] or '' end
-    value[8] = tostring(redis.call('TTL', key))
-  elseif kind == 'hash' then value = redis.call('HGETALL', key)
-  elseif kind == 'list' then value = redis.call('LRANGE', key, 0, -1)
-  elseif kind == 'set' then value = redis.call('SMEMBERS', key)
-  elseif kind == 'zset' then value = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
-  elseif kind == 'string' then value = {redis.call('GET', key)}
-  else value = {} end
-  out[#out + 1] = {key, kind, value}
-end
-return out
-"""
 _LIVE = {"queued", "scheduled", "started"}
-
-
-@dataclass
-class _Job:
-    status: str
-    origin: str
-    job_type: str
-    key: str
-    tenant: str
-    attempt: int
-    max_attempts: int
-    ttl: int
-
-
-class Snapshot:
-    """Redis at one instant, in Python's terms."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.keys = engine.keys
-        self.lanes: list[str] = []
-        self._at: dict[str, Any] = {}
-        self.jobs: dict[str, _Job] = {}
-        for raw_key, kind, raw in engine.redis.eval(_SNAPSHOT, 0):
-            key, value = _text(raw_key), [_text(part) for part in raw]
-            if key.startswith("rq:job:") and kind == b"hash":
-                self.jobs[key[7:]] = _Job(*value[:5], _int(value[5]), _int(value[6], 1), _int(value[7]))
-            elif kind == b"hash":
-                self._at[key] = dict(zip(value[::2], value[1::2], strict=True))
-            elif kind == b"zset":
-                self._at[key] = {m: float(score) for m, score in zip(value[::2], value[1::2], strict=True)}
-            elif kind == b"string":
-                self._at[key] = value[0]
-            else:
-                self._at[key] = value
-        self.lanes = sorted(self.get(self.keys.lanes()))
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """A key's value: dict for hashes and zsets, list for lists and sets, str for strings."""
-        return self._at.get(key, {} if default is None else default)
-
-    def under(self, prefix: str) -> dict[str, Any]:
-        """All keys that start so, by what follows."""
-        return {key[len(prefix) :]: value for key, value in self._at.items() if key.startswith(prefix)}
 
 
 def check(engine: Engine, *, tombstones: bool = False, lowered: Collection[str] = ()) -> None:
@@ -101,6 +37,7 @@ def violations(engine: Engine, *, tombstones: bool = False, lowered: Collection[
         *_caps(snap, lowered),
         *_unique_keys(snap),
         *_attempts(snap),
+        *_outcomes(snap),
     ]
 
 
@@ -236,14 +173,17 @@ def _attempts(snap: Snapshot) -> list[str]:
     ]
 
 
+def _outcomes(snap: Snapshot) -> list[str]:
+    """Whoever asks whether a watched job's end is still to be told is answered rightly."""
+    members, newest = snap.get(snap.keys.outcomes()), snap.get(snap.keys.outcome_of())
+    found = [f"the outcome of {job_id} does not wait any more" for job_id in newest if newest[job_id] not in members]
+    for member in members:
+        told = json.loads(member)
+        if told["id"] not in newest:
+            found.append(f"the outcome of {told['id']} waits, and asked by its id it does not")
+    return found
+
+
 def _differ(what: str, have: set[str], want: set[str]) -> list[str]:
     missing, extra = sorted(want - have), sorted(have - want)
     return [f"{what}: missing {json.dumps(missing)}, too many {json.dumps(extra)}"] if missing or extra else []
-
-
-def _text(value: Any) -> str:
-    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
-
-
-def _int(text: str, default: int = 0) -> int:
-    return int(text) if text.lstrip("-").isdigit() else default

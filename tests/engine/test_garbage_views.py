@@ -15,7 +15,7 @@ from jobops.engine.records import JobView
 FIELDS = (
     "status origin data result exc_info description worker_name attempt:1 attempt:x jo_type jo_tenant jo_lane "
     "jo_attempt jo_max_attempts jo_enqueued jo_started jo_ended jo_due jo_error jo_error_class jo_reason jo_key "
-    "jo_outcome"
+    "jo_outcome jo_replay_of"
 )
 NAMES = st.sampled_from(FIELDS.split())
 NUMBERS = st.integers().map(lambda n: str(n).encode()) | st.floats().map(lambda n: str(n).encode())

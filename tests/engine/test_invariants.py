@@ -46,6 +46,8 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "key of a dead job": (lambda e: e.redis.set(e.keys.unique("acme", "t.work", "k"), "died"), "is held by died"),
     "key not held": (lambda e: e.redis.delete(e.keys.unique("acme", "t.work", "k")), "live job waits has key"),
     "attempts": (lambda e: e.redis.hset("rq:job:waits", "jo_attempt", 9), "job waits is at attempt 9 of 5"),
+    "an outcome that was taken": (lambda e: e.redis.delete(e.keys.outcomes()), "the outcome of replay does not wait"),
+    "an outcome nobody finds": (lambda e: e.redis.delete(e.keys.outcome_of()), "the outcome of replay waits, and"),
     "attempt of the lease": (lambda e: e.redis.hset("rq:job:runs", "jo_attempt", 4), "lease runs is attempt 1"),
 }
 
@@ -58,6 +60,8 @@ def busy(engine: Engine, scripts: Scripts) -> Engine:
     slot.run()
     slot.run(Outcome.failed("poison"))
     slot.need()
+    scripts.enqueue(job("replay", replay_of="x:1"))
+    scripts.cancel("replay")
     return engine
 
 

@@ -32,6 +32,8 @@ def everything(engine: Engine) -> None:
     scripts.promote()
     slot.run(BOOM)
     scripts.cancel("e")
+    scripts.enqueue(job("g", replay_of="x:1"))
+    scripts.cancel("g")
     slot.need()
     Slot(scripts, "idle", lanes=["interactive"]).claim()
     scripts.enqueue(job("i", lane="interactive", key="k"))
@@ -44,11 +46,11 @@ def named(keys: Keys) -> set[str]:
     made = set()
     for lane in ("interactive", "bulk"):
         made |= {keys.ring(lane), keys.lane(lane), keys.active(lane), keys.idle(lane), keys.wake(lane)}
-    for name in "abcdefi":
+    for name in "abcdefgi":
         made |= {keys.lease(name), keys.pushed(name)}
     made |= {keys.slot("slot"), keys.slot("idle"), keys.unique("acme", "t.work", "k"), keys.lock("l"), keys.epoch()}
     made |= {keys.lanes(), keys.cell(), keys.tenant("acme"), keys.inflight("acme"), keys.busy()}
-    return made | {keys.leases(), keys.dead(), keys.job_type("t.work")}
+    return made | {keys.leases(), keys.dead(), keys.job_type("t.work"), keys.outcomes(), keys.outcome_of()}
 
 
 @pytest.mark.parametrize("prefix", ["jobops", "cell7"])
@@ -101,7 +103,8 @@ def test_every_include_is_used_and_every_command_has_a_method(engine: Engine) ->
         if path.name.endswith(".lua"):
             used |= set(re.search(r"^-- @include (.+)$", path.read_text(), re.MULTILINE)[1].split())  # type: ignore[index]
     assert {f"{name}.lua" for name in used} == set(LUA)
-    code = (files("jobops.engine") / "scripts.py").read_text()
+    methods = ("scripts.py", "watch_commands.py", "mend_commands.py")
+    code = "".join((files("jobops.engine") / name).read_text() for name in methods)
     for name in names():
         assert f'"{name}"' in code, name
 

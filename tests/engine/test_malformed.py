@@ -29,7 +29,7 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "dead_batch": ([10, 1000], {0: ("limit", NATURAL), 1: ("max_bytes", NATURAL)}),
     "drop_policy": (["acme"], {0: ("slug", [""])}),
     "enqueue": (
-        ["new", "acme", "bulk", "t.work", "data", 5, 30_000, 30_000, "", "", 0, 0, 0, 60],
+        ["new", "acme", "bulk", "t.work", "data", 5, 30_000, 30_000, "", "", 0, 0, 0, 60, "a:1"],
         {
             0: ("id", [""]),
             1: ("tenant", [""]),
@@ -44,7 +44,11 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
         },
     ),
     "epoch": (["proposal"], {0: ("proposal", [""])}),
+    "fate": (["a", "gone"], {}),
+    "key_holders": (["acme", "t.work", "k"], {}),
     "lock": (["name", "owner", 1000], {0: ("name", [""]), 1: ("owner", [""]), 2: ("ttl_ms", NUMBER)}),
+    "mend": (["a", 0, "beta.bulk"], {0: ("id", [""]), 1: ("has_letter", FLAG)}),
+    "outcome_ack": (["member"], {}),
     "pause": (["acme", 1], {1: ("paused", FLAG)}),
     "promote": ([10, 0], {0: ("limit", NATURAL), 1: ("min_interval_ms", NUMBER)}),
     "reconcile": (["acme", "bulk", 10], {0: ("tenant", [""]), 1: ("lane", [""]), 2: ("limit", NATURAL)}),
@@ -76,9 +80,12 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
             14: ("block_ms", NUMBER),
         },
     ),
+    "whereabouts": ([1, "beta.bulk", "a"], {0: ("queues", NUMBER)}),
 }
 COUNTS = {name: [len(args) - 1] for name, (args, _) in CALLS.items()}
 COUNTS |= {"dead_ack": [0], "settle": [13, 14], "renew": [1], "set_policy": [6, 9], "set_lanes": [0, 1]}
+COUNTS |= {"fate": [0], "key_holders": [0, 1, 2], "mend": [1], "outcome_ack": [0], "whereabouts": [1, 2]}
+ENDS_IN_A_LIST = {"claim", "settle", "dead_ack", "fate", "mend", "outcome_ack", "whereabouts"}
 
 
 @pytest.fixture
@@ -116,7 +123,7 @@ def test_a_malformed_argument_is_named_and_changes_nothing(busy: Engine, name: s
 def test_missing_and_superfluous_arguments_are_told_and_change_nothing(busy: Engine, name: str) -> None:
     right, _ = CALLS[name]
     calls = [right[:count] for count in COUNTS[name]]
-    if name not in {"claim", "settle", "dead_ack"}:  # these end in a list
+    if name not in ENDS_IN_A_LIST:
         calls.append([*right, "more"])
     before = dump(busy.redis)
     for args in calls:
@@ -132,7 +139,7 @@ BAD_JOBS = [
     (replace(NEW, id="a b"), "id"),
     (replace(NEW, id="a\n"), "id"),
     (replace(NEW, id="é"), "id"),
-    (replace(NEW, id="x" * 101), "id"),
+    (replace(NEW, id="x" * 161), "id"),
     (replace(NEW, id=7), "id"),  # type: ignore[arg-type]
     (replace(NEW, tenant="A"), "tenant"),
     (replace(NEW, tenant="a.b"), "tenant"),
@@ -152,6 +159,9 @@ BAD_JOBS = [
     (replace(NEW, key=None), "key"),  # type: ignore[arg-type]
     (replace(NEW, correlation_id="x" * 201), "correlation_id"),
     (replace(NEW, correlation_id="\ud800"), "correlation_id"),
+    (replace(NEW, replay_of="x" * 251), "replay_of"),
+    (replace(NEW, replay_of="\ud800"), "replay_of"),
+    (replace(NEW, replay_of=None), "replay_of"),  # type: ignore[arg-type]
     (replace(NEW, max_attempts=0), "max_attempts"),
     (replace(NEW, max_attempts=True), "max_attempts"),
     (replace(NEW, max_attempts=1.0), "max_attempts"),  # type: ignore[arg-type]

@@ -37,6 +37,8 @@ class EngineMachine(RuleBasedStateMachine):
         self.attempts: dict[str, int] = {}
         self.policies: dict[str, Policy] = {}
         self.running: dict[str, ClaimedJob] = {}
+        self.watched: set[str] = set()
+        self.told: dict[str, str] = {}
 
     @property
     def scripts(self) -> VirtualScripts:
@@ -65,11 +67,13 @@ class EngineMachine(RuleBasedStateMachine):
         self._set(Policy(slug, weight=weight, cap=cap, lane_caps=lane_caps, paused=paused))
 
     @rule(slug=st.sampled_from(TENANTS), lane=st.sampled_from(list(LANES)), job_type=st.sampled_from(TYPES),
-          front=st.booleans(), n=st.integers(1, 4))  # fmt: skip
-    def enqueue(self, slug: str, lane: str, job_type: str, front: bool, n: int) -> None:
+          front=st.booleans(), n=st.integers(1, 4), watch=st.booleans())  # fmt: skip
+    def enqueue(self, slug: str, lane: str, job_type: str, front: bool, n: int, watch: bool) -> None:
         for _ in range(n):
             job_id = f"j{next(self.ids)}"
-            job = NewJob(job_id, slug, lane, job_type, b"[]", max_attempts=2, lease_ms=1_500, front=front)
+            of = f"{job_id}:1" if watch else ""
+            job = NewJob(job_id, slug, lane, job_type, b"[]", max_attempts=2, lease_ms=1_500, front=front, replay_of=of)
+            self.watched |= {job_id} if watch else set()
             assert self.scripts.enqueue(job).state == "queued"
             self.model.enqueue(slug, lane, job_id, job_type, front=front)
 
@@ -106,6 +110,17 @@ class EngineMachine(RuleBasedStateMachine):
         assert settled.outcome == "succeeded"
         del self.running[job.id]
         self.model.settle(job.id, self.now)
+        if job.id in self.watched:
+            self.told[job.id] = "succeeded"
+
+    @rule(limit=st.integers(1, 3))
+    def take_outcomes(self, limit: int) -> None:
+        """Whoever reads them twice is told the same, and removes them once."""
+        batch = self.scripts.outcome_batch(limit)
+        members = [outcome.member for outcome in batch]
+        assert (self.scripts.outcome_ack(members), self.scripts.outcome_ack(members)) == (len(batch), 0)
+        for outcome in batch:
+            del self.told[outcome.id]
 
     @precondition(lambda self: self.running)
     @rule(data=st.data())
@@ -146,6 +161,12 @@ class EngineMachine(RuleBasedStateMachine):
         scores = self.engine.redis.zrange(self.engine.keys.leases(), 0, -1, withscores=True)
         self._expiry = {job_id.decode(): score for job_id, score in scores}
         assert set(self._expiry) == set(self.running)
+
+    @invariant()
+    def exactly_the_ends_of_watched_jobs_are_told(self) -> None:
+        assert {told.id: told.outcome for told in self.scripts.outcome_batch(10_000)} == self.told
+        ended = self.watched - set(self.running)
+        assert {name for name, fate in self.scripts.fates(sorted(ended)).items() if fate.state == "missing"} == set()
 
     @invariant()
     def caps_hold_for_what_was_claimed_under_them(self) -> None:

@@ -28,3 +28,10 @@ def parent() -> list[str]:
     later = child.using(tenant="acme", run_after=timedelta(milliseconds=50)).enqueue("made-by-job")
     outside = child.using(tenant="acme").enqueue("made-by-job")
     return [inside.id, later.id, outside.id]
+
+
+@job(name="tests.fragile", owner="tests", drain_sla="1h", idempotent="reads only", max_attempts=1, timeout="10s")
+def fragile() -> str:
+    """Fails until the tenant that stands for the mended cause is there."""
+    Tenant.objects.get(slug="mended")
+    return "done"

@@ -18,9 +18,9 @@ def person(role: Role | None = None, tenant: Tenant | None = None, name: str = "
         User.objects.filter(pk=user.pk).update(is_superuser=True)
     elif role in MEMBERS:
         assert tenant is not None
-        membership_set(user=user, tenant=tenant, role=MEMBERS[role])
+        membership_set(user=user, tenant=tenant, role=MEMBERS[role], by="test")
     elif role is not None:
-        staff_role_give(user=user, role=role)
+        staff_role_give(user=user, role=role, by="test")
     return again(user)
 
 

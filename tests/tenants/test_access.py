@@ -29,7 +29,7 @@ def test_members_see_their_own_tenants_only() -> None:
     acme, globex = new_tenant("acme"), new_tenant("globex")
     new_tenant("initech")
     user = person(Role.TENANT_VIEWER, acme)
-    membership_set(user=user, tenant=globex, role=Membership.Role.ADMIN)
+    membership_set(user=user, tenant=globex, role=Membership.Role.ADMIN, by="test")
     user = again(user)
     assert not sees_all(user)
     assert [tenant.slug for tenant in tenants_visible_to(user)] == ["acme", "globex"]
@@ -67,14 +67,14 @@ def test_is_staff_alone_opens_nothing() -> None:
 def test_a_role_that_is_taken_away_is_gone_at_the_next_request() -> None:
     acme = new_tenant("acme")
     user = person(Role.OPERATOR)
-    staff_role_give(user=user, role=Role.OPERATOR)  # twice is as once
-    staff_role_take(user=user, role=Role.OPERATOR)
+    staff_role_give(user=user, role=Role.OPERATOR, by="test")  # twice is as once
+    staff_role_take(user=user, role=Role.OPERATOR, by="test")
     assert not sees_all(again(user))
     member = person(Role.TENANT_ADMIN, acme)
-    membership_end(user=member, tenant=acme)
+    membership_end(user=member, tenant=acme, by="test")
     assert not tenants_visible_to(again(member)).exists()
 
 
 def test_only_staff_roles_can_be_given_as_staff_roles() -> None:
     with pytest.raises(ValueError, match="is no staff role"):
-        staff_role_give(user=person(), role=Role.SUPERUSER)
+        staff_role_give(user=person(), role=Role.SUPERUSER, by="test")

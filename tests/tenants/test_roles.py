@@ -33,6 +33,7 @@ AGREED = {
     Action.CONFIGURE: "yynnnn",
     Action.SILENCE: "yyynnn",
     Action.SEE_AUDIT: "yyynyn",
+    Action.SEE_AUDIT_OF_PEOPLE: "yynnyn",
     Action.EXPORT_AUDIT: "ynnnnn",
     Action.MANAGE_USERS: "ynnnnn",
     Action.SEE_RQ: "ynnnnn",

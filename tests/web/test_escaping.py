@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -70,7 +71,16 @@ def test_hostile_strings_of_jobs_and_people_are_shown_and_never_run(world: World
     world.enqueue("acme", evil)
     world.claim()
     world.worker(busy=evil, name=f"w-{evil}"[:60])
-    world.letter(tenant, job_id=failed.id, job_type=evil, error=evil, error_class=evil, owner=evil, traceback=evil)
+    attempt = {"n": 1, "outcome": evil, "worker": evil, "error": evil, "error_class": evil}
+    frame = f'  File "{evil.replace(chr(34), "")}", line 1, in {evil}\n    {evil}'
+    trace = f"Traceback (most recent call last):\n{frame}\n{evil}"
+    letter = world.letter(
+        tenant, job_id=failed.id, job_type=evil, error=evil, error_class=evil, owner=evil, traceback=trace, note=evil,
+        payload=json.dumps({"args": [evil], "kwargs": {evil: {evil: evil}}}), history=[attempt], key=evil,
+        correlation_id=evil, queue=evil,
+    )  # fmt: skip
+    letter.runs.create(number=1, job_id=f"{evil}-r1"[:200], by=evil, state="died", ended_at=letter.dead_at, note=evil)
+    gone = world.letter(tenant, state="discarded", discard_reason=evil, drained_by=evil, drained_at=letter.dead_at)
     world.letter(tenant, job_id=f"{evil}:1", job_type=evil, error=evil)
     pages = {
         "/": None,
@@ -82,6 +92,9 @@ def test_hostile_strings_of_jobs_and_people_are_shown_and_never_run(world: World
         f"/jobs/{failed.id}/": evil,
         f"/jobs/{done}/": evil,
         f"/jobs/{waiting}/": evil,
+        f"/dlq/{letter.pk}/": evil,
+        f"/dlq/{gone.pk}/": evil,
+        f"/live/dlq/{letter.pk}/": evil,
         "/workers/": None,
         "/live/overview/": None,
         "/live/tenants/acme/": evil,
@@ -90,7 +103,7 @@ def test_hostile_strings_of_jobs_and_people_are_shown_and_never_run(world: World
         f"/login/?next={evil}": None,
         f"/nothing/{evil}": None,
     }
-    own = ("/", "/tenants/acme/", f"/jobs/{failed.id}/", f"/jobs/{waiting}/")
+    own = ("/", f"/dlq/{letter.pk}/", f"/dlq/{gone.pk}/", "/tenants/acme/", f"/jobs/{failed.id}/", f"/jobs/{waiting}/")
     staff, member = world.client(Role.SUPERUSER), world.client(Role.TENANT_ADMIN, tenant)
     for url, visible in pages.items():
         assert_harmless(staff.get(url).content.decode(), visible)
@@ -118,7 +131,7 @@ def test_hostile_control_characters_are_spelled_out(world: World) -> None:
     text = world.client(Role.OPERATOR).get("/tenants/acme/").content.decode()
     assert "\u202e" not in text
     assert "a\\u202eb" in text
-    assert letter.job_id in text
+    assert f"/dlq/{letter.pk}/" in text
 
 
 def test_no_code_or_template_of_the_pages_marks_anything_safe() -> None:

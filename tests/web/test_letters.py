@@ -46,7 +46,7 @@ def test_open_and_replaying_letters_of_all_tenants_stand_due_first(world: World)
     row = text[text.index(f'<tr id="d-{late.pk}"') :].partition("</tr>")[0]
     for shown in ("33\N{NO-BREAK SPACE}min late", "shop.jobs.send", "no such invoice", "ConnectionError", "payments"):
         assert shown in row
-    assert f'href="/jobs/{late.job_id}/"' in row
+    assert f'href="/dlq/{late.pk}/"' in row
     assert 'href="/tenants/rival/"' in row
     assert re.search(r">3<span class=\"of\"> / 3<", row)
 
@@ -73,7 +73,7 @@ def test_one_tenants_letters_are_shown_on_demand(world: World) -> None:
     member = world.client(Role.TENANT_ADMIN, acme)
     foreign, missing = member.get("/dlq/?tenant=rival"), member.get("/dlq/?tenant=nobody")
     assert foreign.status_code == missing.status_code == 404
-    assert world.client(Role.OPERATOR).get("/dlq/?tenant=%00").status_code == 404
+    assert ids(body(world.client(Role.OPERATOR), "?tenant=nobody")) == []
 
 
 @pytest.fixture
@@ -156,13 +156,13 @@ def test_queries_do_not_grow_with_the_rows(world: World) -> None:
     client = world.client(Role.STAFF_VIEWER)
     body(client)
     counts = []
-    for start, end in ((0, 2), (2, 50)):
+    for start, end in ((0, 10), (10, 100)):
         for index in range(start, end):
-            world.letter(world.tenant(f"t-{index:03}"))
+            world.letter(world.tenant(f"t-{index:03}"), replays=index % 3, state="replaying" if index % 4 else "open")
         with CaptureQueriesContext(connection) as queries:
             body(client)
         counts.append(len(queries))
-    assert counts[0] == counts[1] < 12
+    assert counts[0] == counts[1] < 20
 
 
 def test_it_needs_no_redis(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

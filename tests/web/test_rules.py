@@ -58,7 +58,7 @@ def test_everything_vendored_has_its_licence_beside_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["jobops.css", "theme.js", "live.js", "icons.svg", "vendor/htmx/htmx.min.js"])
-def test_static_files_are_served_without_a_session(name: str) -> None:
+def test_static_files_are_served_without_a_session(db: None, name: str) -> None:
     answer = Client().get(f"/static/{name}")
     assert answer.status_code == 200
     assert b"".join(answer.streaming_content)

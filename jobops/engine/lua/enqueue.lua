@@ -1,11 +1,11 @@
 -- enqueue: takes one job in, or says why not. Atomic: policy, depth, duplicate, hash, push, ring and wake.
 -- ARGV: prefix, id, tenant, lane, type, data, max_attempts, timeout_ms, lease_ms, key, correlation_id, delay_ms,
---       due_ms (0: none), front (1/0), result_ttl_s
+--       due_ms (0: none), front (1/0), result_ttl_s, replay_of ('' none: nobody watches how it ends)
 -- Answers: {queued|scheduled|duplicate|coalesced, id}, {unknown_tenant}, {intake_closed}, {depth, waiting, limit},
 --          {unknown_lane}
--- Events: a wake-up token for an idle slot of the lane.
--- @include args keys clock iso ring queue
-arg_count(15)
+-- Events: a wake-up token for an idle slot of the lane; the outcome of a watched job that was coalesced.
+-- @include args keys clock iso ring queue outcome
+arg_count(16)
 local id, slug, lane, job_type, data = arg_text(2, 'id'), arg_text(3, 'tenant'), arg_text(4, 'lane'), ARGV[5], ARGV[6]
 local max_attempts, timeout, lease = arg_int(7, 'max_attempts', 1), arg_int(8, 'timeout_ms', 1), arg_int(9, 'lease_ms', 1)
 local delay, due, front = arg_int(12, 'delay_ms', 0), arg_int(13, 'due_ms', 0), arg_flag(14, 'front')
@@ -30,6 +30,7 @@ if ARGV[10] ~= '' then
   local status = first and rcall('HGET', 'rq:job:' .. first, 'status')
   if status == 'queued' or status == 'started' or status == 'scheduled' then
     rcall('SET', k('pushed', id), first, 'EX', 86400)
+    tell_outcome(id, ARGV[16], 'coalesced', {into = first})
     return {'coalesced', first}
   end
 end
@@ -53,6 +54,7 @@ rcall('HSET', job, 'created_at', at, 'enqueued_at', at, 'data', data, 'origin', 
   'jo_max_attempts', max_attempts, 'jo_timeout', timeout, 'jo_lease', lease, 'jo_key', ARGV[10],
   'jo_correlation', ARGV[11], 'jo_enqueued', now, 'jo_result_ttl', result_ttl,
   'jo_priority', front and 'front' or '', 'jo_tenant_uid', t[4] or '')
+if ARGV[16] ~= '' then rcall('HSET', job, 'jo_replay_of', ARGV[16]) end
 if due > now then
   rcall('HSET', job, 'status', 'scheduled', 'jo_due', due)
   rcall('ZADD', SCHEDULED, due / 1000, id)

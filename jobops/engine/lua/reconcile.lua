@@ -3,23 +3,10 @@
 -- ARGV: prefix, tenant, lane, limit
 -- Answers: {recovered, ring, active}
 -- Events: as settle.
--- @include args keys clock iso counters ring queue lease death finish
+-- @include args keys clock iso counters ring queue lease death outcome finish orphan
 arg_count(4)
 local slug, lane, limit = arg_text(2, 'tenant'), arg_text(3, 'lane'), arg_int(4, 'limit', 1)
 local queue = queue_name(slug, lane)
-
-local function orphan(id, token)
-  local f = rcall('HMGET', 'rq:job:' .. id, 'status', 'jo_type', 'jo_attempt', 'worker_name', 'jo_started', 'jo_lane')
-  rcall('ZREM', 'rq:wip:' .. queue, id .. ':' .. token)
-  if f[1] == 'started' and f[2] and f[6] == lane then
-    lose({id = id, token = token, slot = '', worker = f[4] or '', tenant = slug, lane = lane, type = f[2],
-      started = whole(f[5], now) * 1000, charged = (now_us / 1000) - whole(f[5], now),
-      attempt = whole(f[3], 1)}, 'worker_lost', 'it ran without a lease')
-    return 1
-  end
-  if f[6] == lane or not f[1] then rcall('ZREM', k('inflight', slug), id) end
-  return 0
-end
 
 local recovered = 0
 for _, member in ipairs(rcall('ZRANGE', 'rq:wip:' .. queue, 0, limit - 1)) do
@@ -27,14 +14,14 @@ for _, member in ipairs(rcall('ZRANGE', 'rq:wip:' .. queue, 0, limit - 1)) do
   if id then
     local lease = read_lease(id)
     if not lease or not rcall('ZSCORE', k('leases'), id) then
-      recovered = recovered + orphan(id, token)
+      if orphan(id, token, slug, lane) then recovered = recovered + 1 end
     elseif lease.token ~= token then
       rcall('ZREM', 'rq:wip:' .. queue, member)
     end
   end
 end
 for _, id in ipairs(rcall('ZRANGE', k('inflight', slug), 0, limit - 1)) do
-  if not rcall('ZSCORE', k('leases'), id) then recovered = recovered + orphan(id, '') end
+  if not rcall('ZSCORE', k('leases'), id) and orphan(id, '', slug, lane) then recovered = recovered + 1 end
 end
 if rcall('EXISTS', k('inflight', slug)) == 0 then rcall('SREM', k('busy'), slug) end
 

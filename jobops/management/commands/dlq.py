@@ -1,80 +1,87 @@
-"""``manage.py dlq``: look at dead letters."""
+"""``manage.py dlq``: look at dead letters, replay them, discard them, take them elsewhere."""
 
 import json
 from argparse import ArgumentTypeError
-from itertools import islice
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.utils import timezone
 
 from dlq.access import MAX_ID
-from dlq.models import UNDRAINED, DeadLetter, State
-from dlq.payloads import shown_arguments, shown_error, shown_texts
-from dlq.selectors import letter_of_job
-from jobops.management.base import OperatorCommand, Refused, iso
-from tenants.models import Tenant
+from dlq.bulk import TICKED
+from dlq.export import FORMATS, instant, row_of, rows
+from dlq.models import DeadLetter
+from dlq.payloads import Shown
+from dlq.second_run import second_run
+from jobops.audit.recording import Change, record
+from jobops.management.base import OperatorCommand, Usage, command_actor
+from jobops.management.dlq_bulk import Report, perform, undo_discard
+from jobops.management.dlq_export import write_file
+from jobops.management.dlq_filters import add_filters, asked, filter_of, in_order, letter_named, letters_named
 
-COLUMNS = ("id", "tenant", "job", "state", "reason", "error_class", "owner", "due_at", "dead_at", "attempts")
+COLUMNS = ("id", "tenant", "job", "state", "reason", "error_class", "owner", "due_at", "dead_at", "attempts", "replays")
+_NOT_LISTED = ("payload_raw", "traceback", "history")
 
 
 class Command(OperatorCommand):
     """Exit codes: 0 done, 1 refused or failed, 2 wrong usage; one line on stderr says why."""
 
-    help = "Lists dead letters, the newest death first unless --due is given, or shows one."
+    help = "Lists dead letters, shows one, replays, discards or opens them again, and exports them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Sub-commands of the command."""
-        actions = parser.add_subparsers(dest="action", required=True, metavar="list|show")
-        listing = actions.add_parser("list", help="dead letters, all unless filtered")
-        listing.add_argument("--tenant", metavar="SLUG", help="only this tenant's")
-        listing.add_argument("--job", metavar="NAME", help="only of this job type")
-        listing.add_argument("--owner", metavar="TEAM", help="only this team's")
-        listing.add_argument("--status", "--state", choices=State.values, help="only in this state")
-        listing.add_argument("--overdue", action="store_true", help="only those not drained by their due time")
+        actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|replay|discard|undo|export")
+        listing = actions.add_parser("list", help="dead letters, all unless filtered, the newest death first")
+        add_filters(listing)
         listing.add_argument("--due", action="store_true", help="in the order of their due times, the first one first")
         listing.add_argument("--limit", type=_positive, metavar="N", help="at most so many")
-        one = actions.add_parser("show", help="one letter with its arguments and every attempt")
+        one = actions.add_parser("show", help="one letter with its arguments, every attempt and every replay")
         one.add_argument("id", metavar="NUMBER|JOB", help="a letter's number, or a job's id for its newest letter")
-        for each in (listing, one):
+        replay = actions.add_parser("replay", help="send open letters back to run")
+        discard = actions.add_parser("discard", help="close open letters for good; `undo` opens them again")
+        for each in (replay, discard):
+            each.add_argument("--reason", type=_reason, required=each is discard, metavar="TEXT", help="why")
+            each.add_argument("ids", nargs="*", metavar="NUMBER|JOB", help="these letters; or give filters instead")
+            add_filters(each)
+            each.add_argument("--all", action="store_true", help="all open letters; needed where nothing is filtered")
+        undo = actions.add_parser("undo", help="open discarded letters again")
+        undo.add_argument("ids", nargs="*", metavar="NUMBER|JOB")
+        undo.add_argument("--bulk", type=_positive, metavar="N", help="all that this discard of many closed")
+        for each in (replay, discard, undo):
+            each.add_argument("--dry-run", action="store_true", help="tell what would be done, and do nothing")
+        for each in (listing, one, replay, discard, undo):
             super().add_arguments(each)
+        export = actions.add_parser("export", help="letters with their arguments, masked, to standard output")
+        add_filters(export)
+        export.add_argument("--format", choices=list(FORMATS), default="jsonl", help="default: jsonl")
+        export.add_argument("--output", type=Path, metavar="FILE", help="into this file, which is there whole or not")
 
     def run(self, options: dict[str, Any]) -> None:
         """Do the sub-command."""
-        if options["action"] == "list":
-            self._list(options)
-        else:
-            self._show(options)
+        match options["action"]:
+            case "list":
+                self._list(options)
+            case "show":
+                self._show(options)
+            case "export":
+                self._export(options)
+            case "undo":
+                self._report(_undo(options), options)
+            case kind:
+                self._report(_act(kind, options), options)
 
     def _list(self, options: dict[str, Any]) -> None:
-        fields = {"tenant": "tenant_slug", "job": "job_type", "owner": "owner", "status": "state"}
-        wanted = {field: options[name] for name, field in fields.items() if options[name] is not None}
-        letters = DeadLetter.objects.filter(**wanted).defer("payload_raw", "traceback", "history")
-        if options["tenant"] is not None:
-            _refuse_unknown(options["tenant"])
-        if options["overdue"]:
-            letters = letters.filter(state__in=UNDRAINED, due_at__lte=timezone.now())
-        if options["due"]:
-            letters = letters.order_by("due_at", "id")
-        rows = [row_of(letter) for letter in islice(letters.iterator(), options["limit"])]
+        wanted = filter_of(options, status="all", sort="due" if options["due"] else "newest")
+        letters = in_order(wanted, DeadLetter.objects.defer(*_NOT_LISTED), options["limit"])
+        shown = [row_of(letter) for letter in letters]
         if options["as_json"]:
-            self.print_json(rows)
+            self.print_json(shown)
         else:
-            self.print_table(COLUMNS, rows, "no dead letters")
+            self.print_table(COLUMNS, shown, "no dead letters")
 
     def _show(self, options: dict[str, Any]) -> None:
-        letter = _letter(options["id"])
-        texts = shown_texts(letter)
-        shown = row_of(letter) | {
-            "arguments": shown_arguments(letter),
-            "traceback": texts.traceback,
-            "history": texts.history,
-            "max_attempts": letter.max_attempts,
-            "enqueued_at": iso(letter.enqueued_at),
-            "correlation_id": letter.correlation_id,
-            "key": letter.key,
-            "placeholder": letter.placeholder,
-        }
+        shown = details(letter_named(options["id"]))
         if options["as_json"]:
             self.print_json(shown)
             return
@@ -83,43 +90,83 @@ class Command(OperatorCommand):
             text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
             self.stdout.write(f"{name:<15} {'-' if value in (None, '') else text}")
 
+    def _report(self, report: Report, options: dict[str, Any]) -> None:
+        if options["as_json"]:
+            self.print_json(report.as_json())
+        else:
+            self.stdout.write(report.as_text())
 
-def _letter(wanted: str) -> DeadLetter:
-    """The letter of this number or, else, the newest one of the job of this id."""
-    letter = None
-    if wanted.isascii() and wanted.isdigit() and int(wanted[:20]) <= MAX_ID:
-        letter = DeadLetter.objects.filter(pk=int(wanted)).first()
-    letter = letter or letter_of_job(wanted)
-    if letter is None:
-        raise Refused(f"dead letter {wanted!r}: there is none of this number or job; see `manage.py dlq list`")
-    return letter
+    def _export(self, options: dict[str, Any]) -> None:
+        wanted = filter_of(options, status="all")
+        what = {"filter": wanted.as_query(), "format": options["format"]}
+        record(command_actor(), Change("letter.export", "export", "letters", after=what))
+        # Closed here, and not when the interpreter ends: the reader may have had enough.
+        with closing(rows(wanted.apply(DeadLetter.objects.all()))) as made:
+            pieces = FORMATS[options["format"]](made)
+            if options["output"] is not None:
+                write_file(options["output"], pieces)
+                self.stdout.write(f"written to {options['output']}")
+                return
+            for piece in pieces:
+                self.stdout.write(piece, ending="")
 
 
-def _refuse_unknown(slug: str) -> None:
-    # A deleted tenant's letters are listed by the slug it had.
-    if not (Tenant.objects.filter(slug=slug).exists() or DeadLetter.objects.filter(tenant_slug=slug).exists()):
-        raise Refused(f"tenant: {slug!r} is not known; `manage.py tenants list` shows those there are")
-
-
-def row_of(letter: DeadLetter) -> dict[str, Any]:
-    """A letter as ``list --json`` shows it, with what is secret masked."""
-    return {
-        "id": letter.pk,
-        "tenant": letter.tenant_slug,
-        "job": letter.job_type,
-        "queue": letter.queue,
-        "state": letter.state,
-        "reason": letter.reason,
-        "error_class": letter.error_class,
-        "error": shown_error(letter),
-        "owner": letter.owner,
-        "assignee": None,
-        "due_at": iso(letter.due_at),
-        "dead_at": iso(letter.dead_at),
-        "attempts": letter.attempts,
-        "replays": 0,
-        "job_id": letter.job_id,
+def details(letter: DeadLetter) -> dict[str, Any]:
+    """All that scripts rely on of one letter, with what is secret masked."""
+    shown = Shown(letter)
+    texts = shown.texts
+    return row_of(letter) | {
+        "arguments": shown.arguments(),
+        "traceback": texts.traceback,
+        "history": texts.history,
+        "max_attempts": letter.max_attempts,
+        "enqueued_at": instant(letter.enqueued_at),
+        "correlation_id": letter.correlation_id,
+        "key": letter.key,
+        "placeholder": letter.placeholder,
+        "second_run": second_run(letter).text,
+        "note": letter.note,
+        "last_died_at": instant(letter.last_died_at),
+        "discard_reason": letter.discard_reason,
+        "drained_by": letter.drained_by,
+        "drained_at": instant(letter.drained_at),
+        "runs": [
+            {"number": run.number, "job_id": run.job_id, "state": run.state, "by": run.by, "note": run.note}
+            | {"started_at": instant(run.started_at), "ended_at": instant(run.ended_at)}
+            for run in letter.runs.order_by("number")
+        ],
     }
+
+
+def _act(kind: str, options: dict[str, Any]) -> Report:
+    """Replay or discard what is named or filtered."""
+    given, ids = asked(options), options["ids"]
+    if ids and (given or options["all"]):
+        raise Usage(f"dlq {kind}: give either letters by name, or filters")
+    if not (ids or given or options["all"]):
+        raise Usage(f"dlq {kind}: which ones? Name them, filter them, or say --all")
+    if ids:
+        letters, chosen = letters_named(ids), TICKED
+    else:
+        wanted = filter_of(options, status="open")
+        letters, chosen = wanted.apply(DeadLetter.objects.all()), wanted.as_query()
+    return perform(kind, letters, chosen=chosen, reason=options.get("reason") or "", dry_run=options["dry_run"])
+
+
+def _undo(options: dict[str, Any]) -> Report:
+    if bool(options["ids"]) == (options["bulk"] is not None):
+        raise Usage("dlq undo: give either letters by name, or --bulk with the number of a discard")
+    if options["bulk"] is None:
+        return perform("undo", letters_named(options["ids"]), chosen=TICKED, dry_run=options["dry_run"])
+    if options["dry_run"]:
+        raise Usage("dlq undo --bulk: has no --dry-run")
+    return undo_discard(options["bulk"])
+
+
+def _reason(text: str) -> str:
+    if not text.strip():
+        raise ArgumentTypeError("say why, for those who look for these letters later")
+    return text
 
 
 def _positive(text: str) -> int:

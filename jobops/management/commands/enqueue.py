@@ -13,7 +13,8 @@ from jobops.contracts.calls import make_call
 from jobops.contracts.durations import parse
 from jobops.contracts.faults import BadValue
 from jobops.engine.errors import UnknownTenant
-from jobops.management.base import OperatorCommand, Usage
+from jobops.management.base import OperatorCommand, Usage, command_actor
+from jobops.runtime.job_actions import record_enqueue
 
 
 class Command(OperatorCommand):
@@ -47,6 +48,8 @@ class Command(OperatorCommand):
             if isinstance(refused.__cause__, DatabaseError):
                 raise refused.__cause__  # noqa: B904 - with the cause it has, which names what is missing
             raise
+        if handle.state != "coalesced":
+            record_enqueue(job_id=handle.id, by=command_actor())
         queue = f"{call.tenant}.{call.lane}"
         if options["as_json"]:
             self.print_json(

@@ -9,14 +9,13 @@ from django.core.management.base import CommandParser
 
 from dlq.payloads import secrets_in
 from dlq.selectors import letter_of_job
-from jobops.context import relay
 from jobops.contracts import masking, registry
 from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import decode, decode_result
 from jobops.engine.records import JobView
-from jobops.management.base import OperatorCommand, Refused, Usage, iso, whole
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso, whole
 from jobops.runtime import listing, lookup
-from jobops.runtime.cancelling import cancel, cancel_key
+from jobops.runtime.job_actions import job_cancel, job_cancel_by_key, job_unpark
 from tenants.models import Tenant
 
 MOST = 10_000
@@ -90,11 +89,13 @@ class Command(OperatorCommand):
         if by_key:
             known = registry.resolve(options["job"])
             job_type = known.name if known else options["job"]
-            answer, job_id = cancel_key(options["tenant"], job_type, options["key"])
+            answer, job_id = job_cancel_by_key(
+                tenant=options["tenant"], job_type=job_type, key=options["key"], by=command_actor()
+            )
             what = f"key {options['key']!r} of {options['tenant']}"
         else:
             job_id, what = options["id"], f"job {options['id']}"
-            answer = cancel(job_id, tenant=options["tenant"])
+            answer = job_cancel(job_id=job_id, tenant=options["tenant"], by=command_actor())
         if answer != "cancelled":
             raise Refused(f"{what} cannot be cancelled: {_NOT_CANCELLABLE[answer]}")
         if options["as_json"]:
@@ -103,7 +104,7 @@ class Command(OperatorCommand):
             self.stdout.write(f"{job_id}  {answer}")
 
     def _unpark(self, options: dict[str, Any]) -> None:
-        if not relay.unpark(options["id"]):
+        if not job_unpark(job_id=options["id"], by=command_actor()):
             raise Refused(f"job {options['id']} is not parked in the outbox")
         if options["as_json"]:
             self.print_json({"id": options["id"], "state": "outbox"})

@@ -1,12 +1,11 @@
 """``manage.py tenants``: look at tenants, take them on, set their limits, pause and delete them."""
 
-import getpass
 from argparse import ArgumentTypeError
 from typing import Any, NoReturn, cast
 
 from django.core.management.base import CommandParser
 
-from jobops.management.base import OperatorCommand, Refused, Usage, iso
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso
 from jobops.runtime import get_engine
 from tenants.deletion import tenant_delete
 from tenants.errors import TenantError
@@ -61,7 +60,7 @@ class Command(OperatorCommand):
             self.print_table(COLUMNS, rows, "no tenants yet: create one with `tenants create SLUG`")
 
     def do_create(self, options: dict[str, Any]) -> None:
-        self._told(options, "created", tenant_create(slug=options["slug"], by=_me(), **_fields(options)))
+        self._told(options, "created", tenant_create(slug=options["slug"], by=command_actor(), **_fields(options)))
 
     def do_set(self, options: dict[str, Any]) -> None:
         tenant = _tenant(options["slug"])
@@ -70,20 +69,22 @@ class Command(OperatorCommand):
             fields["intake_closed"] = options["intake"] == "closed"
         if not fields:
             raise Usage("give at least one thing to set, see `tenants set --help`")
-        self._told(options, "changed", tenant_set(tenant=tenant, by=_me(), **fields))
+        self._told(options, "changed", tenant_set(tenant=tenant, by=command_actor(), **fields))
 
     def do_pause(self, options: dict[str, Any]) -> None:
         tenant = _tenant(options["slug"])
-        change = tenant_pause(tenant=tenant, by=_me(), reason=options["reason"], close_intake=options["intake"])
+        change = tenant_pause(
+            tenant=tenant, by=command_actor(), reason=options["reason"], close_intake=options["intake"]
+        )
         self._in_force(options, "paused", change)
 
     def do_resume(self, options: dict[str, Any]) -> None:
-        change = tenant_resume(tenant=_tenant(options["slug"]), by=_me(), open_intake=options["intake"])
+        change = tenant_resume(tenant=_tenant(options["slug"]), by=command_actor(), open_intake=options["intake"])
         self._in_force(options, "resumed", change)
 
     def do_delete(self, options: dict[str, Any]) -> None:
         tenant = _tenant(options["slug"])
-        tenant_delete(tenant=tenant, by=_me(), engine=get_engine(), force=options["force"])
+        tenant_delete(tenant=tenant, by=command_actor(), engine=get_engine(), force=options["force"])
         self.stdout.write(f"deleted {options['slug']}")
 
     def _told(self, options: dict[str, Any], done: str, change: Change) -> None:
@@ -149,13 +150,6 @@ def _tenant(slug: str) -> Tenant:
     if tenant is None:
         raise Refused(f"there is no tenant {slug!r}; see `tenants list`")
     return tenant
-
-
-def _me() -> str:
-    try:
-        return f"command:{getpass.getuser()}"
-    except (KeyError, OSError):  # a container's user without a name
-        return "command"
 
 
 def _count(text: str) -> int:

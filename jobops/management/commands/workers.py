@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
+from jobops.audit import recording
 from jobops.engine.registrations import request_drain
 from jobops.engine.worker_views import SlotView, SupervisorView, read_supervisors
-from jobops.management.base import OperatorCommand, Refused, Usage, iso
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso
 from jobops.runtime import get_engine
 
 COLUMNS = ("worker", "slot", "state", "job", "pid", "jobs", "busy_seconds")
@@ -52,7 +54,11 @@ class Command(OperatorCommand):
                 raise Refused(f"no living worker is called {wanted!r}; `manage.py workers list` shows those there are")
         chosen = living if everyone else list(dict.fromkeys(ids))
         for worker in chosen:
-            request_drain(get_engine(), worker)
+            # Written down first: when Redis does not take the request, the row is undone.
+            with transaction.atomic():
+                done = recording.Change("worker.drain", "worker", worker, after={"state": "draining"})
+                recording.record(command_actor(), done)
+                request_drain(get_engine(), worker)
         if as_json:
             self.print_json([{"id": worker, "state": "draining"} for worker in chosen])
         else:

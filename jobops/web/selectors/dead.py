@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from dlq.access import letters_visible_to
-from dlq.models import UNDRAINED, DeadLetter
+from dlq.models import UNDRAINED, DeadLetter, ReplayRun
 from tenants.access import AnyUser
 from tenants.models import Tenant
 
@@ -69,3 +69,9 @@ def newest_letters(tenant: Tenant, limit: int = NEWEST) -> list[DeadLetter]:
 def letter_of_job(user: AnyUser, job_id: str) -> DeadLetter | None:
     """The newest letter of this job, if this person may see it."""
     return letters_visible_to(user).filter(job_id=job_id).order_by("-attempt").first()
+
+
+def run_of_job(user: AnyUser, job_id: str) -> ReplayRun | None:
+    """The replay whose job this is, with its letter, if this person may see that."""
+    runs = ReplayRun.objects.filter(job_id=job_id, letter__in=letters_visible_to(user))
+    return runs.select_related("letter").first()

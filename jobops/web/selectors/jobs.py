@@ -12,18 +12,17 @@ from django.http import Http404
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from dlq.models import DeadLetter
+from dlq.models import DeadLetter, ReplayRun
 from dlq.text import capped, visible
 from jobops.contracts import masking, registry
 from jobops.contracts.job_type import JobType
 from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import decode, decode_result
-from jobops.engine.records import Attempt, JobView
+from jobops.engine.records import JobView
 from jobops.runtime import lookup
-from jobops.runtime.lookup import view_of_letter
-from jobops.web import charts
-from jobops.web.formats import run_time
-from jobops.web.selectors.dead import letter_of_job
+from jobops.runtime.lookup import view_of_letter, view_of_run
+from jobops.web.selectors.attempts import AttemptLine, attempt_lines
+from jobops.web.selectors.dead import letter_of_job, run_of_job
 from jobops.web.selectors.reach import reading_redis
 from jobops.web.values import LONGEST_VALUE, value_text
 from tenants.access import AnyUser, masked, sees_all, tenants_visible_to
@@ -36,20 +35,11 @@ NOT_THERE = "No such job."
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptLine:
-    """One start: how long it ran or runs (seconds), after which wait, and a bar up to the time-out."""
-
-    attempt: Attempt
-    ran_s: float | None
-    waited_s: float | None
-    bar: charts.Bar | None
-
-
-@dataclass(frozen=True, slots=True)
 class JobPage:
     """All that the page shows. ``arguments`` None: they cannot be read. ``error`` and ``traceback`` are masked.
 
-    ``away``: Redis could not be asked, and this is what the job's dead letter tells.
+    ``away``: Redis could not be asked, and this is what the job's dead letter tells. ``run``: the job is this replay of
+    the letter.
     """
 
     job: JobView
@@ -65,6 +55,7 @@ class JobPage:
     letter: DeadLetter | None
     read_at: datetime
     away: bool = False
+    run: ReplayRun | None = None
 
 
 def job_page(user: AnyUser, job_id: str) -> JobPage:
@@ -84,14 +75,19 @@ def job_page(user: AnyUser, job_id: str) -> JobPage:
     tenant = tenants_visible_to(user).filter(slug=job.tenant).first() if job.tenant.isprintable() else None
     if tenant is not None and not belongs(job.tenant_uid, tenant):
         tenant = None
-    letter = letter_of_job(user, job_id)
+    run = run_of_job(user, job_id)
+    letter = run.letter if run else letter_of_job(user, job_id)
     # A slug may have been given anew: what died under its former owner is the staff's only.
-    if not sees_all(user) and (tenant is None or (job.state == "dead" and not job.data and letter is None)):
+    is_from_rows = not job.data and (job.state == "dead" or job.replay_of != "")
+    if not sees_all(user) and (tenant is None or (is_from_rows and letter is None)):
         raise Http404(NOT_THERE)
-    return replace(_page(user, job, tenant, letter), away=away)
+    return replace(_page(user, job, tenant, letter), away=away, run=run)
 
 
 def _from_letter(user: AnyUser, job_id: str) -> JobView | None:
+    run = run_of_job(user, job_id)
+    if run is not None:
+        return view_of_run(run)
     letter = letter_of_job(user, job_id)
     return view_of_letter(letter) if letter is not None else None
 
@@ -112,7 +108,7 @@ def _page(user: AnyUser, job: JobView, tenant: Tenant | None, letter: DeadLetter
         error=masking.masked_text(capped(job.error, LONGEST_VALUE), secrets),
         traceback=masking.masked_text(capped(job.traceback, LONGEST_TEXT), secrets) if staff else "",
         result=_result(job, hide, secrets),
-        attempts=_attempts(job, job_type, secrets, now),
+        attempts=attempt_lines(job, job_type, secrets, now),
         letter=letter,
         read_at=now,
     )
@@ -140,29 +136,3 @@ def _result(job: JobView, hide: bool, secrets: Sequence[str]) -> str:
     except (InvalidJob, ValueError):
         return visible(job.result[:LONGEST_VALUE])
     return masking.masked_text(value_text(masking.masked_value(value) if hide else value), secrets)
-
-
-def _attempts(job: JobView, job_type: JobType | None, secrets: Sequence[str], now: datetime) -> list[AttemptLine]:
-    known = [replace(one, error=masking.masked_text(one.error, secrets)) for one in job.history]
-    if job.state == "started" and (not known or known[-1].number < job.attempts):
-        known.append(Attempt(job.attempts, job.worker, job.started_at, None, "", "", ""))
-    longest = (
-        job_type.timeout.total_seconds() if job_type else max((_ran(one, now) or 0.0 for one in known), default=0.0)
-    )
-    lines: list[AttemptLine] = []
-    ended: datetime | None = None
-    for one in known:
-        ran = _ran(one, now)
-        waited = (one.started_at - ended).total_seconds() if one.started_at and ended else None
-        bar = charts.bar(ran, longest, run_time(ran), width=96) if ran is not None and longest else None
-        lines.append(AttemptLine(one, ran, waited, bar))
-        ended = one.ended_at
-    return lines
-
-
-def _ran(attempt: Attempt, now: datetime) -> float | None:
-    """Seconds; of one that still runs, until now."""
-    end = attempt.ended_at or (now if not attempt.outcome else None)
-    if attempt.started_at is None or end is None:
-        return None
-    return max(0.0, (end - attempt.started_at).total_seconds())

@@ -1,71 +1,118 @@
-"""The list of dead letters that somebody still has to deal with. From the database alone: Redis may be away."""
+"""The list of dead letters, one by one. From the database alone: Redis may be away."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import parse_qsl
 
-from django.db.models import Count, Q
+from django.http import Http404
 from django.utils import timezone
 
-from dlq.access import letters_visible_to
-from dlq.models import UNDRAINED, DeadLetter
-from dlq.payloads import shown_error
-from dlq.text import one_line
+from dlq.access import bulks_visible_to, letters_visible_to
+from dlq.filters import LetterFilter, parse
+from dlq.models import BulkAction, DeadLetter, State
+from jobops.web import letter_words
 from jobops.web.formats import SOON_S
 from jobops.web.paging import Slice, slice_by_instant
+from jobops.web.selectors.letter_counts import Asked, Counts, counts_of, searched
+from jobops.web.selectors.letter_rows import LONG_TEXTS, error_of, light
+from jobops.web.words import Look
 from tenants.access import AnyUser, sees_all, tenants_visible_to
-from tenants.models import Tenant
 
-LONG_TEXTS = ("traceback", "payload_raw", "history")
-LONGEST_ERROR = 240
+DRAINED = (State.RESOLVED, State.DISCARDED)
+MOST_RUNNING = 3
 
 
 @dataclass(frozen=True, slots=True)
 class LetterLine:
-    """A row: the letter, what went wrong without what is secret, and how near its deadline is."""
+    """A row: the letter, what went wrong without what is secret, and how near its deadline is.
+
+    ``note``: what stands under its state; ``again``: under its attempts.
+    """
 
     letter: DeadLetter
     error: str
     overdue: bool
     soon: bool
+    look: Look
+    note: str
+    again: str
 
 
 @dataclass(frozen=True, slots=True)
 class LetterList:
-    """One page of letters, those due first first; ``open`` and ``overdue`` count all of them.
+    """One page of letters. ``faults``: what of the query string was passed over, and why.
 
     ``tenants``: the slugs among which this person's letters are, at most two of them.
     """
 
     staff: bool
-    tenant: Tenant | None
+    filter: LetterFilter
+    faults: Mapping[str, str]
     tenants: Sequence[str]
-    open: int
-    overdue: int
+    counts: Counts
     slice: Slice[DeadLetter]
     lines: Sequence[LetterLine]
+    read_at: datetime
+
+    @property
+    def query(self) -> str:
+        """What is asked for, as a query string without the place in the list."""
+        return self.filter.as_query()
 
     @property
     def one_tenant(self) -> bool:
         """Whether it goes without saying whose letters these are."""
-        return self.tenant is not None or (not self.staff and len(self.tenants) < 2)
+        return bool(self.filter.tenant) or (not self.staff and len(self.tenants) < 2)
 
 
-def letter_list(user: AnyUser, params: Mapping[str, str], tenant: Tenant | None = None) -> LetterList:
-    """The letters this person may see, all or (``tenant``) one tenant's, in a constant number of queries."""
-    letters = letters_visible_to(user)
-    if tenant is not None:
-        letters = letters.filter(tenant=tenant)
-    now, staff = timezone.now(), sees_all(user)
-    sums = letters.filter(state__in=UNDRAINED).aggregate(n=Count("pk"), late=Count("pk", filter=Q(due_at__lte=now)))
-    # One read for each state, as the index begins with it.
-    parts = [letters.filter(state=state).select_related("tenant").defer(*LONG_TEXTS) for state in UNDRAINED]
-    page = slice_by_instant(parts, "due_at", params, {"tenant": tenant.slug if tenant else ""})
+def letter_list(user: AnyUser, params: Mapping[str, str]) -> LetterList:
+    """The letters that this person may see and asks for, in a constant number of queries.
+
+    Raises ``Http404`` when one of a tenant's people asks for a tenant that does not exist for them.
+    """
+    asked, faults = parse(params)
+    letters, staff, now = letters_visible_to(user), sees_all(user), timezone.now()
     own = [] if staff else list(tenants_visible_to(user).values_list("slug", flat=True)[:2])
-    lines = []
-    for letter in page.rows:
-        error = one_line(shown_error(letter).strip() or letter.get_reason_display(), LONGEST_ERROR)
-        left_s = (letter.due_at - now).total_seconds()
-        lines.append(LetterLine(letter, error, left_s <= 0, 0 < left_s < SOON_S))
-    return LetterList(staff, tenant, own, sums["n"], sums["late"], page, lines)
+    if not staff and asked.tenant and not tenants_visible_to(user).filter(slug=asked.tenant).exists():
+        raise Http404("No such tenant.")
+    done = searched(letters, asked)
+    counts = counts_of(done, now)
+    page = _page(done, asked, params)
+    lines = [_line(letter, now, staff=staff) for letter in page.rows]
+    return LetterList(staff, asked, faults, own, counts, page, lines, now)
+
+
+def last_drained(user: AnyUser) -> DeadLetter | None:
+    """Of the letters that are drained, the one that died last; for a list that is empty."""
+    letters = letters_visible_to(user).defer(*LONG_TEXTS)
+    newest = [letters.filter(state=state).order_by("-dead_at", "-pk").first() for state in DRAINED]
+    return max((letter for letter in newest if letter), key=lambda letter: letter.dead_at, default=None)
+
+
+def running_bulks(user: AnyUser) -> list[BulkAction]:
+    """The newest bulk actions that run just now, of those this person may see."""
+    return list(bulks_visible_to(user).filter(state=BulkAction.State.RUNNING).order_by("-pk")[:MOST_RUNNING])
+
+
+def _page(done: Asked, asked: LetterFilter, params: Mapping[str, str]) -> Slice[DeadLetter]:
+    # One read for each state, as each index begins with it.
+    rows = [light(part) for part in done.parts()]
+    newest = asked.sort == "newest"
+    keep = dict(parse_qsl(asked.as_query()))
+    return slice_by_instant(rows, "dead_at" if newest else "due_at", params, keep, newest=newest)
+
+
+def _line(letter: DeadLetter, now: datetime, *, staff: bool) -> LetterLine:
+    left_s = (letter.due_at - now) / timedelta(seconds=1)
+    return LetterLine(
+        letter,
+        error_of(letter),
+        overdue=letter.is_undrained and left_s <= 0,
+        soon=letter.is_undrained and 0 < left_s < SOON_S,
+        look=letter_words.state_look(letter, staff=staff),
+        note=letter_words.state_note(letter) if staff else "",
+        again=letter_words.again(letter, staff=staff),
+    )

@@ -9,8 +9,9 @@ from jobops.web.places import is_poll, page_of
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form without a valid token: an old page, or one of another site. Nothing was changed."""
-    return render(request, "403_csrf.html", {"back": page_of(request)}, status=403)
+    """A form without a valid token: an old page, or one of another site. Nothing was changed; htmx gets a notice."""
+    template = "parts/out_of_date.html" if request.headers.get("HX-Request") else "403_csrf.html"
+    return render(request, template, {"back": page_of(request)}, status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

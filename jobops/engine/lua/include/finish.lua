@@ -8,7 +8,7 @@ local LOSS_MS = 200 -- worker time that a lost worker costs beside the job's own
 local function restore(lease)
   rcall('HSET', 'rq:job:' .. lease.id, 'origin', queue_name(lease.tenant, lease.lane), 'jo_type', lease.type,
     'jo_tenant', lease.tenant, 'jo_lane', lease.lane, 'jo_attempt', lease.attempt,
-    'jo_max_attempts', lease.attempt, 'jo_lost_hash', '1')
+    'jo_max_attempts', lease.attempt, 'jo_lost_hash', '1', 'jo_replay_of', lease.replay_of or '')
 end
 
 -- Writes how the attempt ended into the job's hash, and with it the fields given as name, value, …
@@ -70,7 +70,8 @@ end
 local function finish(lease, o, quiet)
   local used = end_lease(lease, quiet)
   local job = 'rq:job:' .. lease.id
-  local f = rcall('HMGET', job, 'jo_result_ttl', 'jo_releases', 'jo_type', 'jo_key', 'status', 'jo_tenant_uid')
+  local f = rcall('HMGET', job, 'jo_result_ttl', 'jo_releases', 'jo_type', 'jo_key', 'status', 'jo_tenant_uid',
+    'jo_replay_of')
   if not f[5] then restore(lease) end
   local ended = o.kind
   if ended == 'succeeded' or ended == 'discarded' then
@@ -80,6 +81,8 @@ local function finish(lease, o, quiet)
     if lease.attempt > 1 then rcall('HDEL', job, 'exc_info', 'jo_cause') end
     close_job(lease.id, queue_name(lease.tenant, lease.lane), lease.tenant, f[3], f[4], 'finished', 'rq:finished:',
       whole(f[1], 3600))
+    tell_outcome(lease.id, f[7] or lease.replay_of, ended, {attempt = lease.attempt, error_class = o.error_class,
+      error = o.brief})
   elseif ended == 'released' then
     remember(lease, ended, '', '')
     local releases = whole(f[2], 0) + 1

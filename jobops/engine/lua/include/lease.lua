@@ -2,14 +2,14 @@
 
 local function read_lease(id)
   local f = redis.pcall('HMGET', k('lease', id), 'token', 'slot', 'worker', 'tenant', 'lane', 'type', 'started', 'charged',
-    'attempt', 'level', 'lane_level')
+    'attempt', 'level', 'lane_level', 'replay_of')
   -- Half a lease (partly restored, or written by an outsider) is none: it must not stop those that are whole.
   if not (f[1] and f[3] and f[4] and f[5] and f[6] and tonumber(f[7]) and tonumber(f[8]) and tonumber(f[9])) then
     return nil
   end
   return {id = id, token = f[1], slot = f[2], worker = f[3], tenant = f[4], lane = f[5], type = f[6],
     started = tonumber(f[7]), charged = tonumber(f[8]), attempt = tonumber(f[9]), level = f[10] or '0',
-    lane_level = f[11] or '0'}
+    lane_level = f[11] or '0', replay_of = f[12] or ''}
 end
 
 -- RQ's tools see the worker without a job.

@@ -16,6 +16,7 @@ local function take(id, h, l, t, lane_level, slot, worker, token)
   rcall('HSET', k('lease', id), 'token', token, 'slot', slot, 'worker', worker, 'tenant', slug, 'lane', lane,
     'type', job_type, 'started', string.format('%.0f', now_us), 'charged', expected, 'attempt', attempt,
     'lease', lease_ms, 'timeout', timeout, 'level', l.level, 'lane_level', lane_level)
+  if h[13] and h[13] ~= '' then rcall('HSET', k('lease', id), 'replay_of', h[13]) end
   rcall('ZADD', k('leases'), expiry, id)
   rcall('ZADD', k('inflight', slug), expiry, id)
   rcall('SADD', k('busy'), slug)

@@ -1,0 +1,143 @@
+"""What can be done to a bulk action: draft, confirm, cancel, undo. Pages, commands and the API call these.
+
+A draft's members are fixed when it is made; ``dlq.bulk_run`` deals with them once it is confirmed. Callers ask
+``dlq.access`` before: services do not know who may do what.
+"""
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from dlq.bulk_members import fix_members, fix_undone
+from dlq.bulk_records import record_bulk
+from dlq.errors import InvalidAction, WrongBulkState
+from dlq.models import BulkAction, DeadLetter
+from dlq.services import clean_reason
+from dlq.text import one_line
+from jobops.audit.recording import current_request_id
+from tenants.services import Actor, actor_name
+
+Kind, State = BulkAction.Kind, BulkAction.State
+
+TICKED = "ticked"
+"""What ``chosen`` says of letters that were named one by one."""
+
+
+def bulk_draft(
+    *,
+    kind: str,
+    letters: QuerySet[DeadLetter],
+    by: Actor,
+    chosen: str,
+    reason: str = "",
+    only_tenants: Collection[int] | None = None,
+) -> BulkAction:
+    """Fix which letters a replay, discard or undo is about; nothing happens to them before it is confirmed.
+
+    ``chosen`` says how they were: a filter's query string, or ``TICKED``. ``only_tenants``: ids of those where this
+    person may do it (None: all); letters of others are members that are skipped from the start.
+    Raises ``InvalidAction`` for no letter at all, an unknown kind or a reason that is none.
+    """
+    if kind not in Kind.values:
+        raise InvalidAction("kind", f"{kind!r} must be one of {', '.join(Kind.values)}")
+    with transaction.atomic():
+        bulk = _new(kind, by, one_line(chosen, 500))
+        bulk.reason = _given(reason)
+        fix_members(bulk, letters, only_tenants)
+        if not bulk.matched:
+            raise InvalidAction("letters", "none was chosen, or none is there any more")
+        bulk.save()
+        record_bulk(by, "draft", bulk)
+    return bulk
+
+
+def bulk_confirm(*, bulk_id: int, by: Actor, reason: str = "") -> BulkAction:
+    """Let the draft run; ``reason`` replaces the one of the draft, and a discard needs one.
+
+    Raises ``InvalidAction``, ``WrongBulkState`` (it runs already, or is over), ``BulkAction.DoesNotExist``.
+    """
+    with transaction.atomic():
+        bulk = _locked(bulk_id)
+        if bulk.state != State.DRAFT:
+            raise WrongBulkState(bulk.pk, bulk.state, _standing(bulk))
+        bulk.reason = _given(reason) or bulk.reason
+        if bulk.kind == Kind.DISCARD:
+            clean_reason(bulk.reason)
+        _start(bulk, by)
+    return bulk
+
+
+def bulk_cancel(*, bulk_id: int, by: Actor) -> BulkAction:
+    """Throw a draft away, or stop one that runs: what is done stays done, the other letters stay as they are.
+
+    Raises ``WrongBulkState`` when it is over, ``BulkAction.DoesNotExist``.
+    """
+    with transaction.atomic():
+        # Waits for the batch that is at work: no letter changes after the answer.
+        bulk = _locked(bulk_id)
+        if bulk.state not in (State.DRAFT, State.RUNNING):
+            raise WrongBulkState(bulk.pk, bulk.state, _standing(bulk))
+        before, bulk.state, bulk.ended_at = bulk.state, State.CANCELLED, timezone.now()
+        bulk.save(update_fields=["state", "ended_at"])
+        record_bulk(by, "cancel", bulk, before={"state": before})
+    return bulk
+
+
+def bulk_undo(*, bulk_id: int, by: Actor) -> BulkAction:
+    """Open again what this discard closed; answers the undo, which runs. Whatever was discarded anew since stays so.
+
+    Raises ``InvalidAction`` for what is no discard or did nothing, ``WrongBulkState`` while it runs or when it was
+    undone before, ``BulkAction.DoesNotExist``.
+    """
+    with transaction.atomic():
+        discard = _locked(bulk_id)
+        if discard.kind != Kind.DISCARD:
+            raise InvalidAction("kind", "only a discard can be undone")
+        if discard.state in (State.DRAFT, State.RUNNING):
+            raise WrongBulkState(discard.pk, discard.state, f"{_standing(discard)}; stop it or wait for its end")
+        earlier = BulkAction.objects.filter(undoes=discard).exclude(state=State.CANCELLED).first()
+        if earlier is not None:
+            raise WrongBulkState(discard.pk, discard.state, f"{earlier.by} has undone it already")
+        bulk = _new(Kind.UNDO, by, f"discard {discard.pk}", undoes=discard)
+        fix_undone(bulk, discard)
+        if not bulk.matched:
+            raise InvalidAction("letters", "it discarded nothing")
+        _start(bulk, by)
+    return bulk
+
+
+def _new(kind: str, by: Actor, chosen: str, undoes: BulkAction | None = None) -> BulkAction:
+    user = by if isinstance(by, User) else None
+    return BulkAction.objects.create(
+        kind=kind, by=actor_name(by), by_user=user, chosen=chosen, undoes=undoes, request_id=current_request_id()
+    )
+
+
+def _start(bulk: BulkAction, by: Actor) -> None:
+    before, bulk.state, bulk.started_at = bulk.state, State.RUNNING, timezone.now()
+    # Who confirms does it; most often, that is who chose.
+    bulk.by, bulk.by_user = actor_name(by), by if isinstance(by, User) else None
+    bulk.request_id = current_request_id() or bulk.request_id
+    bulk.save()
+    record_bulk(by, "confirm", bulk, before={"state": before})
+
+
+def _locked(bulk_id: int) -> BulkAction:
+    return BulkAction.objects.select_for_update(no_key=True).get(pk=bulk_id)
+
+
+def _given(reason: str) -> str:
+    """The reason as it is stored; empty for none. Raises ``InvalidAction`` for one that is too long."""
+    return clean_reason(reason) if reason.strip() else ""
+
+
+def _standing(bulk: BulkAction) -> str:
+    return {
+        State.DRAFT: "it is not confirmed yet",
+        State.RUNNING: "it is running already",
+        State.FINISHED: "it is finished",
+        State.CANCELLED: "it was cancelled",
+    }[State(bulk.state)]

@@ -1,0 +1,52 @@
+"""What became of a replay, in a sentence for people; what is secret in the letter's arguments is masked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dlq.models import DeadLetter, ReplayRun
+from dlq.payloads import secrets_in
+from dlq.text import one_line
+from jobops.contracts import masking
+
+if TYPE_CHECKING:
+    from dlq.endings import Ending
+
+LENGTH = 500
+
+Run = ReplayRun.State
+
+
+def note_of(letter: DeadLetter, run: ReplayRun, ending: Ending) -> str:
+    """The sentence; empty for a replay that succeeded."""
+    if ending.state == Run.SUCCEEDED:
+        return ""
+    text = f"Replay {run.number} {_what(ending)}"
+    # Masked before it is cut: half a secret would not be found.
+    return one_line(masking.masked_text(text, secrets_in(letter.job_type, letter.payload)), LENGTH)
+
+
+def _what(ending: Ending) -> str:
+    match ending.state:
+        case Run.DISCARDED:
+            return f"was ended by its contract: {_error(ending)}."
+        case Run.DIED:
+            return f"died again{_in_attempt(ending)}: {_error(ending)}."
+        case Run.CANCELLED:
+            return f"was cancelled{_in_attempt(ending, 'after attempt') or ' before it ran'}."
+        case Run.REFUSED:
+            return f"was refused and did not run: {_error(ending)}."
+        case Run.COALESCED:
+            into = f" {ending.into}" if ending.into else ""
+            return f"did not run by itself: live job{into} has the same key and took its place."
+        case _:
+            return f"is lost: {_error(ending)}. It may have run."
+
+
+def _error(ending: Ending) -> str:
+    told = ": ".join(part for part in (ending.error_class, ending.error.strip()) if part)
+    return told.rstrip(".") or "it said nothing"
+
+
+def _in_attempt(ending: Ending, words: str = "in attempt") -> str:
+    return f" {words} {ending.attempt}" if ending.attempt else ""

@@ -1,0 +1,47 @@
+"""What a letter is found by: one masked text for each. ``dlq.searching`` looks into them."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from dlq.models import DeadLetter, SearchText
+from dlq.payloads import Shown
+from dlq.text import visible
+
+TEXT_LENGTH = 1500
+"""Characters of a letter's search text."""
+
+MOST_WORDS = 10
+"""Words of a search that count."""
+
+_ERROR_LENGTH = 600
+_NAMES_LENGTH = 700
+
+
+def search_text(letter: DeadLetter) -> str:
+    """What a search finds the letter by: job type, ids, key, error and arguments; lower-case, secrets masked."""
+    shown = Shown(letter)
+    names = (letter.job_type, letter.tenant_slug, letter.job_id, letter.correlation_id, letter.key, letter.error_class)
+    arguments = shown.arguments()
+    parts = (
+        " ".join(name for name in names if name)[:_NAMES_LENGTH],
+        shown.error[:_ERROR_LENGTH],
+        "" if arguments is None else visible(json.dumps(arguments, ensure_ascii=False, default=_plain)),
+    )
+    return "\n".join(parts).lower()[:TEXT_LENGTH]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a search as they are looked for; the first ten."""
+    return visible(text).lower().split()[:MOST_WORDS]
+
+
+def rewrite(letters: Iterable[DeadLetter]) -> None:
+    """Store the search texts of these letters anew."""
+    rows = [SearchText(letter=letter, text=search_text(letter)) for letter in letters]
+    if rows:
+        SearchText.objects.bulk_create(rows, update_conflicts=True, unique_fields=["letter"], update_fields=["text"])
+
+
+def _plain(value: Any) -> str:
+    return str(value)

@@ -1,0 +1,45 @@
+"""What a second run of a dead job would mean: the sentence beside the replay button."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dlq.models import DeadLetter, Reason
+from jobops.contracts import registry
+
+Tone = Literal["ok", "warn", "danger"]
+
+# How an attempt ends that may have done its work all the same: it was cut off, and did not fail by itself.
+_CUT_OFF = {"worker_lost": "worker lost", "timeout": "timed out"}
+
+
+@dataclass(frozen=True, slots=True)
+class SecondRun:
+    """``text``: one sentence for people; ``tone``: how much care it asks for."""
+
+    tone: Tone
+    text: str
+
+
+def second_run(letter: DeadLetter) -> SecondRun:
+    """What a replay of the letter means: safe by its contract, perhaps a second time, or nobody knows."""
+    job_type = registry.resolve(letter.job_type) if letter.job_type else None
+    if job_type is not None and job_type.idempotent:
+        return SecondRun("ok", f"Safe to repeat because {job_type.idempotent.rstrip('.')}.")
+    cut_off = _cut_off(letter)
+    if cut_off:
+        return SecondRun("danger", f"May have taken effect: {cut_off}.")
+    if job_type is None:
+        return SecondRun("warn", "Whether it is safe to repeat is not known: its job type is not registered here.")
+    return SecondRun("warn", "May repeat a part of its work: its contract does not say why a second run is safe.")
+
+
+def _cut_off(letter: DeadLetter) -> str:
+    """The newest attempt that was cut off, in words."""
+    for attempt in reversed(letter.history):
+        ended = _CUT_OFF.get(str(attempt.get("outcome") or ""))
+        if ended:
+            replay = f" of replay {attempt['replay']}" if attempt.get("replay") else ""
+            return f"{ended} in attempt {attempt.get('n')}{replay}"
+    if letter.reason in (Reason.WORKER_LOST, Reason.TIMEOUT):
+        return f"{_CUT_OFF[letter.reason]} in attempt {letter.attempts}"
+    return ""

@@ -1,0 +1,78 @@
+"""What there is to say of one job type, part by part; every form of the catalog lists the same parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobops.contracts.catalog.design import Classifier, JobDesign
+from jobops.contracts.catalog.facts import RunTimes
+from jobops.contracts.catalog.words import NOT_BUILT, NOT_MEASURED, counted, span
+
+NOT_TOLD = "not told"
+NO_GUARD = "no guard, and no key of its own: the key of a call (`using(key=…)`) coalesces while its job lives"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that the contract says, and what was measured of it; ``measured`` empty where nothing can be."""
+
+    name: str
+    says: str
+    measured: str = ""
+
+
+def design_parts(job: JobDesign) -> Iterator[Part]:
+    """How it is set off, how long it takes, what it does, and what a second run means."""
+    yield Part("trigger", job.trigger)
+    yield Part("expected duration", f"less than its time-out of {span(job.timeout_s)}", duration(job.run_times))
+    yield Part("side effects", job.side_effects or f"{NOT_TOLD}: the function has no docstring")
+    yield Part("guard", f"{job.guard}; calling it: {NOT_BUILT}" if job.guard else "none")
+    yield Part("idempotency", job.idempotent or NOT_TOLD)
+    yield Part("lane", job.lane)
+
+
+def contract_parts(job: JobDesign) -> Iterator[Part]:
+    """What it promises: retries, visibility, ownership, checkpoints."""
+    yield Part("idempotency key or guard", f"guard {job.guard} ({NOT_BUILT})" if job.guard else NO_GUARD)
+    yield Part("attempts", f"{job.attempts}")
+    yield Part("backoff", job.backoff if job.attempts > 1 else "none: nothing is tried again")
+    yield from _classified(job.classifier)
+    yield Part("lease", f"{span(job.lease_s)}, renewed while the job runs")
+    yield Part("time-out", span(job.timeout_s), p99(job.run_times))
+    yield Part("owner", job.owner if job.promises_owner else f"{job.owner}, by default: the contract names none")
+    sla = span(job.drain_sla_s)
+    yield Part("drain SLA", sla if job.promises_sla else f"{sla}, by default: the contract gives none")
+    yield Part("alert", NOT_BUILT)
+    yield Part("checkpoint granularity", f"{NOT_BUILT}: a run that is started again begins from nothing")
+    yield Part("masked arguments", ", ".join(job.redacted) or "none, beside what is called a password or the like")
+    if job.aliases:
+        yield Part("former names", ", ".join(job.aliases))
+    yield Part("defined in", job.defined_in)
+
+
+def duration(times: RunTimes) -> str:
+    """The measured run time in words."""
+    average = f"{span(times.average_s)} on average" if times.average_s is not None else ""
+    slowest = f"p99 up to {span(times.p99_s)}" if times.p99_s is not None else ""
+    runs = f"{counted(times.runs, 'run')} in {span(times.over_s)}" if times.over_s else ""
+    return "; ".join(part for part in (average, slowest, runs if average else "") if part) or NOT_MEASURED
+
+
+def p99(times: RunTimes) -> str:
+    """The measured slowest hundredth in words."""
+    return f"p99 up to {span(times.p99_s)}" if times.p99_s is not None else NOT_MEASURED
+
+
+def _classified(classifier: Classifier) -> Iterator[Part]:
+    retry = _named(classifier, classifier.retry, "RetryLater")
+    yield Part(
+        "retryable", f"{retry}; and every error that is named nowhere" if retry else "every error not named below"
+    )
+    yield Part("poison", _named(classifier, classifier.poison, "Poison") or "none named")
+    yield Part("discarded", _named(classifier, classifier.discard, "Discard") or "none named")
+
+
+def _named(classifier: Classifier, rules: tuple[str, ...], signal: str) -> str:
+    """The rules of one kind, and the class that the job's own code raises to say the same."""
+    return ", ".join([*rules, *(name for name in classifier.in_code if name == signal)])

@@ -1,0 +1,96 @@
+-- mend: puts a job's id where its status says that it belongs, and nowhere else. Looks and writes in one step, so a job
+-- that moved on since somebody found it wrong is left alone. Jobs that are not ours are, too.
+-- ARGV: prefix, id, has_letter (1/0: its death is in the database), queue... (looked into besides its own)
+-- Answers: what was done, a text for each; nothing when nothing was wrong.
+-- Events: as settle.
+-- @include args keys clock iso counters ring queue lease death outcome finish orphan places flight
+arg_count(3, 1)
+local id, has_letter = arg_text(2, 'id'), arg_flag(3, 'has_letter')
+local p, done = places(id, {unpack(ARGV, 4)}), {}
+local own = 'rq:queue:' .. p.queue
+local function note(text) done[#done + 1] = text end
+
+local function leave_other_queues()
+  for queue, times in pairs(p.entries) do
+    local slug, lane = string.match(queue, '^(.+)%.([^.]+)$')
+    if queue ~= p.queue and times > 0 and slug then
+      rcall('LREM', 'rq:queue:' .. queue, 0, id)
+      note_oldest(slug, lane)
+      note('taken out of the queue ' .. queue)
+    end
+  end
+end
+
+local function leave_queue()
+  if p.entries[p.queue] > 0 then
+    rcall('LREM', own, 0, id)
+    note('taken out of its queue')
+  end
+end
+
+local function leave_delayed()
+  if rcall('ZREM', SCHEDULED, id) == 1 then note('taken out of the delayed jobs') end
+end
+
+local function drop_leftovers()
+  if leave_flight(id, p) then note('its leftover lease dropped') end
+end
+
+local belongs = {}
+
+function belongs.queued()
+  drop_leftovers()
+  leave_delayed()
+  local extra = p.entries[p.queue] - 1
+  if extra < 0 then
+    rcall('LPUSH', own, id) -- first, as it has waited long; since when, its record still says
+    rcall('SADD', 'rq:queues', own)
+    rcall('HSET', 'rq:job:' .. id, 'jo_front', '1')
+    note('put back into its queue')
+  elseif extra > 0 then
+    rcall('LREM', own, -extra, id) -- its first place stays
+    note('taken out of ' .. extra .. ' more places in its queue')
+  end
+end
+
+function belongs.scheduled()
+  drop_leftovers()
+  leave_queue()
+  if not p.delayed then
+    rcall('ZADD', SCHEDULED, p.due / 1000, id)
+    note('put back among the delayed jobs')
+  end
+end
+
+function belongs.started()
+  leave_queue()
+  leave_delayed()
+  local did = stay_in_flight(id, p)
+  if did then note(did) end
+end
+
+function belongs.finished()
+  drop_leftovers()
+  leave_queue()
+  leave_delayed()
+end
+belongs.canceled = belongs.finished
+
+function belongs.failed()
+  belongs.finished()
+  if p.died and not has_letter and not rcall('ZSCORE', k('dead'), id .. ':' .. p.attempt) then
+    rcall('PERSIST', 'rq:job:' .. id)
+    rcall('ZADD', 'rq:failed:' .. p.queue, '+inf', id)
+    rcall('ZADD', k('dead'), p.died, id .. ':' .. p.attempt)
+    note('put back into the dead intake')
+  end
+end
+
+if p.type == '' or p.queue == '' or not belongs[p.status] then return done end
+leave_other_queues()
+belongs[p.status]()
+if #done > 0 then
+  note_oldest(p.slug, p.lane)
+  ring_enter_all(p.slug)
+end
+return done

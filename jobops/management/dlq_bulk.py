@@ -1,0 +1,119 @@
+"""How ``manage.py dlq`` replays, discards and undoes: as a bulk action, which this process works off.
+
+Killed, it leaves a bulk action that runs, and the scheduler goes on with it. Ctrl-C stops it where it is.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from dlq.bulk import bulk_cancel, bulk_confirm, bulk_draft, bulk_undo
+from dlq.bulk_preview import preview
+from dlq.bulk_run import run_batch
+from dlq.errors import InvalidAction, LetterError, WrongBulkState
+from dlq.models import BulkAction, DeadLetter
+from jobops.management.base import Refused, Usage, command_actor
+
+PAST = {"replay": "replayed", "discard": "discarded", "undo": "opened again"}
+LOOK_AGAIN_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was done, or would be: ``matched`` letters were meant."""
+
+    kind: str
+    matched: int = 0
+    done: int = 0
+    skipped: int = 0
+    skipped_for: dict[str, int] = field(default_factory=dict)
+    dry_run: bool = False
+    would_do: int = 0
+    unchecked: int = 0
+    bulk: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys that scripts rely on, and some more."""
+        shown: dict[str, Any] = {"matched": self.matched, "done": self.done, "skipped": self.skipped}
+        shown |= {"skipped_for": self.skipped_for, "dry_run": self.dry_run, "bulk": self.bulk}
+        return shown | ({"would_do": self.would_do, "unchecked": self.unchecked} if self.dry_run else {})
+
+    def as_text(self) -> str:
+        """A few lines for people."""
+        if not self.matched:
+            return "no dead letter matches"
+        past = PAST[self.kind]
+        head = f"{self.would_do:,} would be {past}" if self.dry_run else f"{self.done:,} {past}"
+        if self.skipped:
+            reasons = "; ".join(f"{why} ({count:,})" for why, count in self.skipped_for.items())
+            head = f"{head}, {self.skipped:,} skipped: {reasons}"
+        if self.unchecked:
+            head = f"{head}\nthe arguments of {self.unchecked:,} are looked at only when their turn comes"
+        if self.kind == "discard" and self.done:
+            head = f"{head}\n`manage.py dlq undo --bulk {self.bulk}` opens them again"
+        return head
+
+
+def perform(
+    kind: str, letters: QuerySet[DeadLetter], *, chosen: str, reason: str = "", dry_run: bool = False
+) -> Report:
+    """Do it to these letters, or only tell what would be done. Raises ``Usage`` and ``Refused``."""
+    if not letters.exists():
+        return Report(kind, dry_run=dry_run)
+    try:
+        with transaction.atomic():
+            bulk = bulk_draft(kind=kind, letters=letters, by=command_actor(), chosen=chosen, reason=reason)
+            if dry_run:
+                seen = preview(bulk)
+                transaction.set_rollback(True)
+            else:
+                bulk = bulk_confirm(bulk_id=bulk.pk, by=command_actor())
+    except InvalidAction as error:
+        raise Usage(f"dlq {kind}: {error}") from error
+    if dry_run:
+        skipped = dict(seen.skipped)
+        skips = sum(skipped.values())
+        return Report(kind, seen.chosen, 0, skips, skipped, True, would_do=seen.will_do, unchecked=seen.unchecked)
+    return finish(bulk)
+
+
+def finish(bulk: BulkAction) -> Report:
+    """Work a confirmed action off. Raises ``Refused`` when it was stopped before its end."""
+    try:
+        while bulk.state == BulkAction.State.RUNNING:
+            if not run_batch(bulk.pk):
+                bulk.refresh_from_db()
+                if bulk.state == BulkAction.State.RUNNING:
+                    time.sleep(LOOK_AGAIN_S)  # the scheduler has the batch, or somebody stops it
+    except KeyboardInterrupt:
+        _stop(bulk)
+        raise Refused(f"stopped: {_so_far(bulk)}; the others are as they were") from None
+    if bulk.state == BulkAction.State.CANCELLED:
+        raise Refused(f"bulk action {bulk.pk} was cancelled by somebody else: {_so_far(bulk)}")
+    return Report(bulk.kind, bulk.matched, bulk.done, bulk.skipped, dict(bulk.skipped_for), bulk=bulk.pk)
+
+
+def undo_discard(bulk_id: int) -> Report:
+    """Open again what a discard of many closed. Raises ``Refused``."""
+    try:
+        return finish(bulk_undo(bulk_id=bulk_id, by=command_actor()))
+    except BulkAction.DoesNotExist:
+        raise Refused(f"bulk action {bulk_id}: there is none of this number") from None
+    except LetterError as error:
+        raise Refused(str(error)) from error
+
+
+def _stop(bulk: BulkAction) -> None:
+    with suppress(WrongBulkState):  # it was finished at this very moment
+        bulk_cancel(bulk_id=bulk.pk, by=command_actor())
+    bulk.refresh_from_db()
+
+
+def _so_far(bulk: BulkAction) -> str:
+    return f"{bulk.done:,} of {bulk.matched:,} {PAST[bulk.kind]}, {bulk.skipped:,} skipped"

@@ -1,0 +1,94 @@
+"""What the settings and the code of this installation say to the catalog; neither Redis nor the database is asked."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import metadata
+
+from django.conf import settings
+from django.db import connection
+
+from dlq.ownership import DEFAULT_DRAIN_SLA
+from jobops.contracts.catalog.facts import Installation, Signal
+from jobops.contracts.catalog.words import span
+from jobops.contracts.discovery import import_faults
+from jobops.engine.registrations import LOST_AFTER
+from jobops.engine.worker_options import MAX_PROCESSES, WorkerOptions
+from jobops.metrics.condition import (
+    FLOOD_DEPTH,
+    LATE_S,
+    LATE_URGENT_S,
+    RETRY_LIMIT,
+    RETRY_LIMIT_OF_ALL,
+    RETRY_STARTS,
+)
+from jobops.metrics.rows import WINDOW_MINUTES
+from jobops.scheduling.clockwork import TICK_S
+from jobops.scheduling.scheduler import LOCK_TTL_S
+from jobops.steward.duties import duties
+from tenants.models import Tenant
+
+FREE_RELEASES = 20
+"""As in ``engine/lua/include/finish.lua``."""
+_DATABASES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+_WORKER = {field.name: field.default for field in dataclasses.fields(WorkerOptions)}
+
+
+def installation() -> Installation:
+    """This installation, as its settings and its code are."""
+    return Installation(
+        lanes=dict(settings.JOBOPS_LANES),
+        lease_s=float(settings.JOBOPS_LEASE_SECONDS),
+        heartbeat_s=float(settings.JOBOPS_HEARTBEAT_SECONDS),
+        grace_s=_usual("grace_s"),
+        drain_timeout_s=_usual("drain_timeout_s"),
+        payload_limit=settings.JOBOPS_PAYLOAD_LIMIT,
+        default_owner=settings.JOBOPS_DEFAULT_OWNER,
+        default_sla_s=DEFAULT_DRAIN_SLA.total_seconds(),
+        default_cap=Tenant._meta.get_field("cap").default,
+        most_slots=MAX_PROCESSES,
+        free_releases=FREE_RELEASES,
+        leader_lock_s=LOCK_TTL_S,
+        promote_every_s=TICK_S,
+        version=_version(),
+        database=_DATABASES.get(connection.vendor, connection.vendor),
+        duties=tuple((duty.name, duty.every_s) for duty in duties()),
+        signals=_signals(),
+        unimportable=tuple(fault.module for fault in import_faults()),
+    )
+
+
+def _signals() -> tuple[Signal, ...]:
+    """Each threshold is the one that the pages use."""
+    team = settings.JOBOPS_DEFAULT_OWNER
+    urgent, *others = settings.JOBOPS_LANES
+    limits = f"over {RETRY_LIMIT_OF_ALL:.0%} of all starts, or {RETRY_LIMIT:.0%} of a tenant's"
+    flood = f"{FLOOD_DEPTH:,} or more, and more than ended in {WINDOW_MINUTES} min"
+    silent = f"{LOST_AFTER} heartbeats missed ({span(LOST_AFTER * settings.JOBOPS_HEARTBEAT_SECONDS)})"
+    signals = [Signal(f"Oldest waiting job of {urgent}", f"over {span(LATE_URGENT_S)}", "overview", team)]
+    if others:
+        signals.append(Signal(f"Oldest waiting job of {', '.join(others)}", f"over {span(LATE_S)}", "overview", team))
+    return (
+        *signals,
+        Signal("Waiting jobs of one tenant", flood, "overview", team),
+        Signal("Retries", f"{limits}, from {RETRY_STARTS} starts on", "overview", team),
+        Signal("A tenant at its cap while its jobs wait", "any", "overview", team),
+        Signal("A worker that is silent", silent, "/workers/", team),
+        Signal("No worker while jobs wait", "any", "overview", team),
+        Signal("Redis or the database away", "one failed try", "/readyz", team),
+        Signal("Redis flushed or restored", "any", "log of the scheduler", team),
+        Signal("Outbox rows that are parked", "any", "`manage.py jobs list --state outbox`", team),
+    )
+
+
+def _usual(name: str) -> float:
+    value = _WORKER[name]
+    assert isinstance(value, float)
+    return value
+
+
+def _version() -> str:
+    try:
+        return metadata.version("jobops")
+    except metadata.PackageNotFoundError:
+        return ""

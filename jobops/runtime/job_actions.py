@@ -1,0 +1,79 @@
+"""What people do to single jobs, each with its row in the audit. Callers have asked ``access.can`` before."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import Error as DatabaseError
+from django.db import transaction
+from redis.exceptions import RedisError
+
+from jobops.audit import recording
+from jobops.context import relay
+from jobops.engine.records import Cancelled, JobView
+from jobops.runtime import lookup
+from jobops.runtime.cancelling import cancel, cancel_key
+from tenants.access import AnyUser
+from tenants.models import Tenant
+from tenants.policy import belongs
+
+log = logging.getLogger(__name__)
+
+
+def job_cancel(*, job_id: str, by: AnyUser | str, tenant: str | None = None, reason: str = "") -> Cancelled:
+    """End a waiting or delayed job before it runs (again). With ``tenant``, another tenant's job is ``not_found``.
+
+    Raises ``redis.RedisError``.
+    """
+    # Cancelled first, written down second: in one transaction the outbox, which the cancelling may wait for, could not
+    # move on.
+    before = lookup(job_id)
+    answer = cancel(job_id, tenant=tenant)
+    if answer == "cancelled":
+        _record("job.cancel", job_id, by, before, "cancelled", reason)
+    return answer
+
+
+def job_cancel_by_key(*, tenant: str, job_type: str, key: str, by: AnyUser | str) -> tuple[Cancelled, str]:
+    """The same for the tenant's job of this type and key; answers its id too. Raises ``redis.RedisError``."""
+    answer, job_id = cancel_key(tenant, job_type, key)
+    if answer == "cancelled":
+        _record("job.cancel", job_id, by, lookup(job_id), "cancelled", known_before=False)
+    return answer, job_id
+
+
+def job_unpark(*, job_id: str, by: AnyUser | str) -> bool:
+    """Push a parked outbox row again, from scratch; False when it is not parked."""
+    with transaction.atomic():
+        if not relay.unpark(job_id):
+            return False
+        _record("job.unpark", job_id, by, lookup(job_id), "outbox", known_before=False)
+    return True
+
+
+def record_enqueue(*, job_id: str, by: AnyUser | str) -> None:
+    """Write down that a person enqueued this job by hand. The job is there whether or not this can be written."""
+    try:
+        _record("job.enqueue", job_id, by, lookup(job_id), "enqueued", known_before=False)
+    except (DatabaseError, RedisError) as error:
+        log.warning("job %s was enqueued, which the audit does not hold: %s", job_id, type(error).__name__)
+
+
+def _record(
+    action: str,
+    job_id: str,
+    by: AnyUser | str,
+    job: JobView | None,
+    state: str,
+    reason: str = "",
+    *,
+    known_before: bool = True,
+) -> None:
+    slug = job.tenant if job else ""
+    tenant = Tenant.objects.filter(slug=slug).first() if slug else None
+    if tenant is not None and job is not None and not belongs(job.tenant_uid, tenant):
+        tenant = None  # a former owner's of the slug
+    before = {"state": job.state} if job and known_before else {}
+    after = {"state": state, "job_type": job.job_type} if job else {"state": state}
+    change = recording.Change(action, "job", job_id, tenant.pk if tenant else None, slug, before, after, reason)
+    recording.record(by, change)

@@ -1,0 +1,241 @@
+"""The sentences of a bulk action: what it would do, what it does, what came of it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dlq.bulk_preview import Preview
+from dlq.bulk_progress import Progress
+from dlq.models import BulkAction
+from jobops.web.formats import NBSP, ago, clock_seconds, listed, number, percent, plural
+from jobops.web.segments import Part
+
+Kind, State = BulkAction.Kind, BulkAction.State
+
+
+@dataclass(frozen=True, slots=True)
+class Tongue:
+    """How one kind is spoken of. ``do``: what stands on the button, ``will``: over the number of what it is done to,
+    ``was``: after "they were", ``be``: after "can be", ``undone``: as long as nothing has happened."""
+
+    name: str
+    do: str
+    will: str
+    was: str
+    be: str
+    undone: str
+    icon: str
+
+
+STAFF = {
+    Kind.REPLAY: Tongue(
+        "Replay", "Replay {}", "Will run", "sent back to run", "replayed", "Nothing has run yet.", "refresh"
+    ),
+    Kind.DISCARD: Tongue(
+        "Discard", "Discard {}", "Will be closed", "discarded", "discarded", "Nothing is discarded yet.", "trash"
+    ),
+    Kind.UNDO: Tongue(
+        "Undo", "Open {} again", "Will open", "opened again", "opened again", "Nothing is open again yet.",
+        "arrow-back-up",
+    ),
+}  # fmt: skip
+OWN = {
+    Kind.REPLAY: Tongue(
+        "New try", "Try {} again", "Will be tried", "sent back to run", "tried again", "Nothing runs yet.", "refresh"
+    ),
+    Kind.DISCARD: Tongue(
+        "Giving up", "Give up {}", "Will be given up", "given up", "given up", "Nothing is given up yet.", "trash"
+    ),
+    Kind.UNDO: Tongue(
+        "Undo", "Take {} back", "Will come back", "taken back", "taken back", "Nothing is back yet.", "arrow-back-up"
+    ),
+}  # fmt: skip
+OWN_WHYS = {
+    "already being replayed": "already being tried again",
+    "already resolved": "worked meanwhile",
+    "already discarded": "given up already",
+    "it is open, not discarded": "not given up any more",
+}
+OWN_WHY = "cannot be tried again as they are; our team looks after them"
+
+
+def tongue(kind: str, *, staff: bool) -> Tongue:
+    """How this kind is spoken of, to whom."""
+    return (STAFF if staff else OWN)[Kind(kind)]
+
+
+def things(count: int, *, staff: bool) -> str:
+    """``3,184 dead letters``; to a tenant's people, ``3,184 jobs``."""
+    return plural(count, "dead letter" if staff else "job")
+
+
+def do_it(kind: str, what: str, *, staff: bool) -> str:
+    """What is done to what: ``Replay 3,121``, ``Try 2 jobs again``."""
+    return tongue(kind, staff=staff).do.format(what)
+
+
+def draft_title(bulk: BulkAction, found: Preview, *, staff: bool) -> str:
+    """The preview in one sentence."""
+    chosen = things(found.chosen, staff=staff)
+    if not found.will_do:
+        return f"None of {chosen} can be {tongue(bulk.kind, staff=staff).be}"
+    some = found.will_do < found.chosen
+    return do_it(bulk.kind, f"{number(found.will_do)} of {chosen}" if some else chosen, staff=staff)
+
+
+def draft_lede(bulk: BulkAction, found: Preview, *, staff: bool) -> str:
+    """What is fixed, and since when."""
+    said = tongue(bulk.kind, staff=staff)
+    those = "This 1 is" if found.chosen == 1 else f"These {number(found.chosen)} are"
+    later = "anything that dies later is left alone" if staff else "whatever fails later is left alone"
+    return f"{said.undone} {those} fixed as of {clock_seconds(bulk.created_at)}; {later}."
+
+
+def steps(bulk: BulkAction, found: Preview, *, staff: bool) -> list[tuple[str, str]]:
+    """What will happen, as sentences: the claim, and what follows it."""
+    n, one = number(found.will_do), found.will_do == 1
+    if bulk.kind == Kind.DISCARD:
+        return [
+            (f"{n} {'is' if one else 'are'} closed for good.", "Nobody has to deal with them any more."),
+            ("Nothing is deleted.", "Each is kept with your reason and your name, and can be found and read."),
+            ("You can undo it", f"for 30{NBSP}days, all at once from here or one by one."),
+        ]
+    if bulk.kind == Kind.UNDO:
+        back = "open again" if staff else "back among those that did not work"
+        return [(f"{n} {'is' if one else 'are'} {back},", "with the deadline each of them had before.")]
+    told = [
+        (f"{n} {'goes' if one else 'go'} back to {'its queue' if one else 'their queues'}.", _how_fast(staff=staff)),
+        ("You can stop it at any moment.", "What was sent by then goes on; the rest stays as it is."),
+    ]
+    if staff:
+        drains = "a job that dies again comes back here with its deadline unchanged."
+        told.append(("Each success drains its dead letter;", drains))
+    else:
+        told.append(("What works leaves this list.", "What fails again comes back to it."))
+    if found.unchecked:
+        told.append(
+            (f"{number(found.unchecked)} are checked as they go.", "Those that do not fit are skipped, and told.")
+        )
+    return told
+
+
+def _how_fast(*, staff: bool) -> str:
+    if staff:
+        return "Each tenant stays under its own cap, and no other tenant waits for it."
+    return "No more run at once than you may run anyway."
+
+
+def failing_note(count: int, more: bool, latest: datetime | None, now: datetime, *, staff: bool) -> str:
+    """That what is to be replayed still dies; the empty string if it does not."""
+    if not count:
+        return ""
+    least = "At least " if more else ""
+    kind = "of the same job types died" if staff else "of your jobs of the same kinds failed"
+    return f"{least}{count:,} {kind} in the last 5{NBSP}minutes, the latest {ago(latest, now)}."
+
+
+def run_title(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
+    """A running or ended action in one sentence."""
+    said = tongue(bulk.kind, staff=staff)
+    name = f"{said.name} {bulk.pk}" if staff else said.name
+    whole = at.matched - at.skipped
+    if at.state == State.CANCELLED:
+        return f"{name} was stopped: {number(at.done)} of {number(whole)} were {said.was}"
+    ended = ended_of(bulk, at)
+    if not at.is_over:
+        return f"{name} is running: {number(ended)} of {number(whole)} done"
+    if bulk.kind == Kind.REPLAY:
+        back = at.died + at.came_back
+        tail = f", {number(back)} {'is' if back == 1 else 'are'} open again" if staff else f", {number(back)} did not"
+        worked = f"{number(at.succeeded)} {'succeeded' if staff else 'worked'}"
+        return f"{name} is over: {worked}{tail if back else ''}"
+    was = "was" if at.done == 1 else "were"
+    return f"{name} is over: {things(at.done, staff=staff)} {was} {said.was}"
+
+
+def ended_of(bulk: BulkAction, at: Progress) -> int:
+    """How many are through: of a replay those whose job has ended, else those that it was done to."""
+    return at.succeeded + at.died + at.came_back if bulk.kind == Kind.REPLAY else at.done
+
+
+def run_lede(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
+    """How well it goes, who started it, why."""
+    parts = []
+    ended = ended_of(bulk, at)
+    if bulk.kind == Kind.REPLAY and ended:
+        parts.append(f"{percent(at.succeeded / ended)}% of those that ended {'succeeded' if staff else 'worked'}.")
+    if at.state == State.CANCELLED and at.waiting:
+        parts.append(f"{number(at.waiting)} {'was' if at.waiting == 1 else 'were'} left as they are.")
+    if bulk.started_at:
+        parts.append(f"Started by {bulk.by} at {clock_seconds(bulk.started_at)}.")
+    if bulk.reason:
+        parts.append(f"“{bulk.reason}”")
+    return " ".join(parts)
+
+
+def parts(bulk: BulkAction, at: Progress, *, staff: bool) -> list[Part]:
+    """The bar and its legend."""
+    skipped = Part("skip", "Skipped", at.skipped, _short(whys(at.skipped_for, staff=staff)))
+    stopped = at.state == State.CANCELLED
+    waiting = Part("wait", "Left alone" if stopped else "Waiting", at.waiting, "it was stopped" if stopped else "")
+    if bulk.kind != Kind.REPLAY:
+        was = tongue(bulk.kind, staff=staff).was
+        return [Part("ok", was[:1].upper() + was[1:], at.done), waiting, skipped]
+    ran = at.succeeded + at.died + at.came_back
+    share = f"{percent(at.succeeded / ran)}% of those that ended" if ran else ""
+    back = [f"{number(at.came_back)} cancelled or lost"] if at.came_back else []
+    died = [f"{number(at.died)} died again"] if at.died and at.came_back else []
+    open_again = "Died again" if not at.came_back else "Open again"
+    return [
+        Part("ok", "Succeeded" if staff else "Worked", at.succeeded, share),
+        Part("dead", open_again if staff else "Failed again", at.died + at.came_back, ", ".join(died + back)),
+        Part("run", "On their way" if staff else "Running", at.running, "queued or running" if at.running else ""),
+        waiting,
+        skipped,
+    ]
+
+
+def done_text(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
+    """What a short action did, for the message: ``3 dead letters were discarded, 2 skipped: already resolved.``"""
+    was = tongue(bulk.kind, staff=staff).was
+    done = (
+        f"{things(at.done, staff=staff)} {'was' if at.done == 1 else 'were'} {was}"
+        if at.done
+        else "Nothing was changed"
+    )
+    if not at.skipped:
+        return f"{done}."
+    return f"{done}, {number(at.skipped)} skipped: {_reasons(whys(at.skipped_for, staff=staff))}."
+
+
+def _reasons(skipped_for: Mapping[str, int]) -> str:
+    if len(skipped_for) == 1:
+        return next(iter(skipped_for))
+    ordered = sorted(skipped_for.items(), key=lambda pair: -pair[1])
+    named = [f"{number(count)} {why}" for why, count in ordered[:3]]
+    return listed(named) if len(ordered) <= 3 else f"{', '.join(named)} and others"
+
+
+def _short(skipped_for: Mapping[str, int]) -> str:
+    return "" if not skipped_for else f"for {plural(len(skipped_for), 'reason')}, below"
+
+
+def skipped_lines(skipped_for: Mapping[str, int], *, staff: bool) -> Sequence[tuple[int, str]]:
+    """Why and how many, most first."""
+    told = whys(skipped_for, staff=staff)
+    return [(count, why) for why, count in sorted(told.items(), key=lambda pair: (-pair[1], pair[0]))]
+
+
+def whys(skipped_for: Mapping[str, int], *, staff: bool) -> Mapping[str, int]:
+    """Why some are skipped, in the words of who reads it: a tenant's people need no part of the machine."""
+    if staff:
+        return skipped_for
+    told: Counter[str] = Counter()
+    for why, count in skipped_for.items():
+        told[
+            "you may not do this in their tenant" if why.startswith("you may not") else OWN_WHYS.get(why, OWN_WHY)
+        ] += count
+    return told

@@ -1,0 +1,138 @@
+"""The sentences of a dead letter's page: for staff in the field's words, for a tenant's people in plain ones. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from dlq.models import DeadLetter, Reason, ReplayRun, State
+from jobops.web.formats import ago, clock, duration, plural
+from jobops.web.job_words import plain_name
+from jobops.web.words import Look
+
+LOOKS = {
+    State.OPEN: Look("Open", "ring", "hold"),
+    State.REPLAYING: Look("Replaying", "refresh", "accent"),
+    State.RESOLVED: Look("Resolved", "circle-check", "ok"),
+    State.DISCARDED: Look("Discarded", "trash", "calm"),
+}
+OWN_LOOKS = {
+    State.OPEN: Look("Did not work", "alert-circle", "hold"),
+    State.REPLAYING: Look("Being tried again", "refresh", "accent"),
+    State.RESOLVED: Look("Worked when tried again", "circle-check", "ok"),
+    State.DISCARDED: Look("Given up", "trash", "calm"),
+}
+SECOND_RUN_LOOKS = {
+    "ok": Look("Safe", "circle-check", "ok"),
+    "warn": Look("Take care", "alert-triangle", "warn"),
+    "danger": Look("Take care", "alert-triangle", "danger"),
+}
+# What the end of a replay made of its letter.
+ENDS = {
+    ReplayRun.State.SUCCEEDED: Look("resolved", "circle-check", "ok"),
+    ReplayRun.State.DISCARDED: Look("resolved, as nothing is left to do", "circle-check", "ok"),
+    ReplayRun.State.DIED: Look("open again, its deadline as before", "x", ""),
+    ReplayRun.State.CANCELLED: Look("open again", "ban", ""),
+    ReplayRun.State.REFUSED: Look("open again", "ban", ""),
+    ReplayRun.State.COALESCED: Look("open again", "link", ""),
+    ReplayRun.State.LOST: Look("open again", "alert-triangle", ""),
+}
+OWN_ENDS = {
+    ReplayRun.State.SUCCEEDED: "The new try worked",
+    ReplayRun.State.DISCARDED: "The new try is over, and nothing is left to do",
+    ReplayRun.State.DIED: "The new try did not work either",
+}
+
+
+def letter_title(letter: DeadLetter, *, staff: bool) -> str:
+    """The page in one sentence."""
+    state = State(letter.state)
+    if not staff:
+        ends = {State.OPEN: "did not work", State.REPLAYING: "is being tried again", State.DISCARDED: "was given up"}
+        return f"{plain_name(letter.job_type)} {ends.get(state, 'worked when it was tried again')}"
+    name = letter.job_type.rpartition(".")[2] or "A job"
+    if state is State.OPEN:
+        return f"{name} {_why(letter)}"
+    ends = {State.REPLAYING: "is being replayed", State.DISCARDED: "was discarded"}
+    return f"{name} {ends.get(state, 'was replayed and succeeded')}"
+
+
+def _why(letter: DeadLetter) -> str:
+    tried = plural(letter.attempts, "attempt")
+    return {
+        Reason.EXHAUSTED: f"failed in every one of {tried}" if letter.attempts > 1 else "failed in its only attempt",
+        Reason.POISON: "will never succeed as it is",
+        Reason.WORKER_LOST: f"took its worker with it, the last of {tried}",
+        Reason.TIMEOUT: f"ran out of time, the last of {tried}",
+        Reason.UNRESOLVABLE: "is a job type that nobody here knows",
+    }.get(Reason(letter.reason), "gave up; how is not known")
+
+
+def attempts_title(letter: DeadLetter, replays: Sequence[int]) -> str:
+    """How often it was started, in all; ``replays``: for each start that is known, of which replay it was."""
+    again = sum(number > 0 for number in replays)
+    if not again:
+        of = f" of {letter.max_attempts:,}" if letter.max_attempts else ""
+        return f"{plural(letter.attempts, 'attempt')}{of}"
+    return f"{plural(len(replays), 'attempt')}, {again:,} of them in {plural(len(set(replays) - {0}), 'replay')}"
+
+
+def second_run(text: str) -> tuple[str, str]:
+    """What a second run means, taken apart: the claim, and what it rests on."""
+    for mark in (" because ", ": "):
+        claim, found, rest = text.partition(mark)
+        if found:
+            return claim + mark.rstrip(), rest
+    return text, ""
+
+
+def own_second_run(tone: str) -> tuple[str, str]:
+    """What a new try means, for the tenant's people: the claim, and what it rests on."""
+    if tone == "ok":
+        return "Trying it again is safe.", "What was done already is not done twice."
+    return "It may have done a part of its work.", "Trying it again may do that part twice."
+
+
+def cause_sentence(letter: DeadLetter, count: int, more: bool, latest: datetime | None, now: datetime) -> str:
+    """How many others died of the same in the last 5 minutes."""
+    if not count:
+        return "No other died of it in the last 5\N{NO-BREAK SPACE}minutes."
+    of = f" of {letter.error_class.rpartition('.')[2]}" if letter.error_class else ""
+    least = "At least " if more else ""
+    return f"{least}{count:,} more died{of} in the last 5\N{NO-BREAK SPACE}minutes, the latest {ago(latest, now)}."
+
+
+def own_cause_sentence(count: int, more: bool, latest: datetime | None, now: datetime) -> str:
+    """The same of a tenant's own jobs."""
+    if not count:
+        return "No other job of yours failed in the same way in the last 5\N{NO-BREAK SPACE}minutes."
+    least = "At least " if more else ""
+    jobs = plural(count, "more of your jobs", "more of your jobs")
+    return (
+        f"{least}{jobs} failed in the same way in the last 5\N{NO-BREAK SPACE}minutes, the latest {ago(latest, now)}."
+    )
+
+
+def clock_note(letter: DeadLetter, now: datetime) -> str:
+    """How much of the promised time is used: ``200 of 240 min used. The clock has run since it first died, …``."""
+    whole = (letter.due_at - letter.dead_at).total_seconds()
+    used = (now - letter.dead_at).total_seconds()
+    died_again = letter.last_died_at is not None and letter.last_died_at > letter.dead_at
+    since = "it first died" if died_again else "it died"
+    return (
+        f"{duration(used)} of {duration(whole)} used. The clock has run since {since}, at {clock(letter.dead_at, now)}."
+    )
+
+
+def own_clock_note(letter: DeadLetter, now: datetime) -> str:
+    """The same for the tenant's people."""
+    whole = (letter.due_at - letter.dead_at).total_seconds()
+    return f"Our team promised to see to it within {duration(whole)} from {clock(letter.dead_at, now)} on."
+
+
+def drained_note(letter: DeadLetter) -> str:
+    """How a drained letter stood to its deadline."""
+    if letter.drained_at is None:
+        return ""
+    left = (letter.due_at - letter.drained_at).total_seconds()
+    return f"{duration(left)} before its deadline." if left >= 0 else f"{duration(-left)} after its deadline."

@@ -1,0 +1,50 @@
+"""Which letters a form means: those ticked one by one, or all that match a filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from dlq.access import MAX_ID, letters_visible_to
+from dlq.bulk import TICKED
+from dlq.errors import InvalidAction
+from dlq.filters import LetterFilter, parse
+from dlq.models import DeadLetter
+from tenants.access import AnyUser
+
+MOST_TICKED = 1_000
+"""Many times what a page shows; a longer list is no list of ticks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The letters, in no order, and how they were chosen. ``ticked``: how many were named one by one."""
+
+    letters: QuerySet[DeadLetter]
+    how: str
+    ticked: int = 0
+
+
+def chosen_letters(user: AnyUser, form: QueryDict) -> Chosen:
+    """What ``all`` and ``query``, or ``ids``, mean among the letters that exist for this person: what is foreign is
+    left out as what does not exist. Raises ``InvalidAction`` when nothing is meant, or cannot be told for certain."""
+    letters = letters_visible_to(user)
+    if form.get("all"):
+        asked = filter_of(form)
+        return Chosen(asked.apply(letters), asked.as_query())
+    ids = {int(text) for text in form.getlist("ids") if text.isascii() and text.isdigit() and len(text) < 20}
+    if not ids or len(ids) > MOST_TICKED:
+        raise InvalidAction("ids", "nothing is ticked" if not ids else f"at most {MOST_TICKED:,} can be ticked")
+    return Chosen(letters.filter(pk__in=[pk for pk in ids if pk <= MAX_ID]), TICKED, len(ids))
+
+
+def filter_of(form: QueryDict) -> LetterFilter:
+    """The filter in ``query``. Raises ``InvalidAction`` for one that is not understood as a whole: passing over a part
+    of it would mean more letters than anybody saw."""
+    asked, faults = parse(dict(parse_qsl(form.get("query", ""))))
+    for name, problem in faults.items():
+        raise InvalidAction(name, problem)
+    return asked

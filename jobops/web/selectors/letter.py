@@ -1,0 +1,156 @@
+"""All that a dead letter's page shows, from the database alone: Redis may be away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from dlq.access import get_letter, letters_visible_to
+from dlq.models import DeadLetter, State
+from dlq.payloads import Shown
+from dlq.second_run import second_run
+from jobops.contracts import masking, registry
+from jobops.engine.records import JobView
+from jobops.runtime.lookup import view_of_letter
+from jobops.web import letter_page_words as words
+from jobops.web import tracebacks
+from jobops.web.formats import SOON_S
+from jobops.web.selectors.attempts import AttemptLine, attempt_lines, attempts_note
+from jobops.web.selectors.letter_arguments import Arguments, arguments_of
+from jobops.web.selectors.letter_buttons import Button, buttons_of
+from jobops.web.selectors.letter_history import Happening, history_of, reader_of
+from jobops.web.words import Look
+from tenants.access import AnyUser, masked, sees_all
+
+LATELY = timedelta(minutes=5)
+MOST_LATELY = 1_000
+"""Deaths of the last minutes that are looked at: a bound on the work, whatever storm there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """How many other letters of the same type and error class came in lately; ``more``: there may be more."""
+
+    count: int
+    more: bool
+    latest_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The clock as a bar of 1,000 units: how much is used, and where soon begins (None: it was soon at once)."""
+
+    tone: str
+    filled: int
+    tick: int | None
+    overdue: bool
+    soon: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LetterPage:
+    """What the page shows. ``error``, ``traceback``, ``arguments`` and ``attempts`` are masked if ``is_masked``.
+
+    ``claim`` and ``because`` say what a second run means. ``arguments`` None: they cannot be read.
+    """
+
+    letter: DeadLetter
+    job: JobView
+    staff: bool
+    is_masked: bool
+    error: str
+    traceback: str
+    stacks: Sequence[tracebacks.Stack]
+    arguments: Arguments | None
+    attempts: Sequence[AttemptLine]
+    attempts_title: str
+    attempts_note: str
+    cause: Cause | None
+    second_look: Look
+    claim: str
+    because: str
+    deadline: Deadline
+    buttons: Sequence[Button]
+    history: Sequence[Happening]
+    read_at: datetime
+
+
+def letter_page(user: AnyUser, letter_id: int) -> LetterPage:
+    """The letter, if this person may see it; raises ``Http404``. A constant number of queries."""
+    letter, now, staff = get_letter(user, letter_id), timezone.now(), sees_all(user)
+    hide = masked(user, letter.tenant)
+    shown, job = Shown(letter, mask=hide), view_of_letter(letter)
+    attempts = attempt_lines(job, shown.job_type, shown.secrets, now, _replays(letter))
+    # Of a lost worker nobody knows more than the error says.
+    trace = _text(shown, letter.traceback) if staff and letter.traceback.strip() != letter.error.strip() else ""
+    look, claim, because = _second_run(letter, staff=staff)
+    return LetterPage(
+        letter=letter,
+        job=job,
+        staff=staff,
+        is_masked=hide,
+        error=_text(shown, letter.error),
+        traceback=trace,
+        stacks=tracebacks.parse(trace, own_packages()),
+        arguments=arguments_of(shown),
+        attempts=attempts,
+        attempts_title=words.attempts_title(letter, [line.replay for line in attempts]),
+        attempts_note=attempts_note(attempts),
+        cause=_cause(user, letter, now) if letter.is_undrained else None,
+        second_look=look,
+        claim=claim,
+        because=because,
+        deadline=_deadline(letter, now),
+        buttons=buttons_of(user, letter),
+        history=history_of(letter, reader_of(letter, staff=staff)),
+        read_at=now,
+    )
+
+
+def _replays(letter: DeadLetter) -> list[int]:
+    return [told["replay"] if isinstance(told.get("replay"), int) else 0 for told in letter.history]
+
+
+def _text(shown: Shown, text: str) -> str:
+    # Logins in URLs are nobody's to read, whatever else may be seen.
+    return masking.masked_text(shown.text(text), ())
+
+
+def own_packages() -> Collection[tracebacks.Package]:
+    """The packages that have job types in them: their code is ours, also where it is installed as a library."""
+    names = (job_type.func.__module__.split(".") for job_type in registry.all_types())
+    # Our own package is a job's author's only where it is the demo's.
+    return {tuple(name[:2]) if name[0] == "jobops" else (name[0],) for name in names if len(name) > 1}
+
+
+def _second_run(letter: DeadLetter, *, staff: bool) -> tuple[Look, str, str]:
+    told = second_run(letter)
+    look = words.SECOND_RUN_LOOKS[told.tone]
+    return (look, *words.second_run(told.text)) if staff else (look, *words.own_second_run(told.tone))
+
+
+def _cause(user: AnyUser, letter: DeadLetter, now: datetime) -> Cause:
+    # The same tenant's only for who sees no other, and then from the index that begins with the tenant.
+    letters = letters_visible_to(user) if sees_all(user) else DeadLetter.objects.filter(tenant=letter.tenant)
+    rows = letters.filter(state=State.OPEN, dead_at__gt=now - LATELY).order_by("-dead_at", "-pk")
+    found = list(rows.values_list("pk", "job_type", "error_class", "dead_at")[:MOST_LATELY])
+    same = [at for pk, job_type, error, at in found if pk != letter.pk and (job_type, error) == _kind(letter)]
+    return Cause(len(same), len(found) == MOST_LATELY, same[0] if same else None)
+
+
+def _kind(letter: DeadLetter) -> tuple[str, str]:
+    return letter.job_type, letter.error_class
+
+
+def _deadline(letter: DeadLetter, now: datetime) -> Deadline:
+    end = letter.drained_at or now
+    whole = max(1.0, (letter.due_at - letter.dead_at).total_seconds())
+    used = (end - letter.dead_at).total_seconds()
+    left = (letter.due_at - now).total_seconds()
+    overdue, soon = letter.is_undrained and left <= 0, letter.is_undrained and 0 < left < SOON_S
+    tone = "danger" if overdue else "warn" if soon else "mark"
+    tick = round((whole - SOON_S) / whole * 1000) if whole > SOON_S and letter.is_undrained else None
+    return Deadline(tone, round(min(1.0, max(0.0, used / whole)) * 1000), tick, overdue, soon)

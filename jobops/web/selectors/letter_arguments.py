@@ -1,0 +1,64 @@
+"""A dead letter's arguments as its page shows them: long ones cut, since the whole of them can be downloaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dlq.payloads import Shown
+from dlq.text import visible
+from jobops.contracts import masking
+from jobops.web.formats import plural
+
+MOST_LINES = 50
+LONGEST_VALUE = 600
+"""Characters of one value on the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentLine:
+    """``hidden``: the whole value is masked; ``masked``: at least a part of it. ``note``: how much a cut value had."""
+
+    name: str
+    text: str
+    masked: bool
+    hidden: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """``more``: how many arguments did not fit on the page."""
+
+    lines: Sequence[ArgumentLine]
+    more: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the page shows less than there is."""
+        return self.more > 0 or any(line.note for line in self.lines)
+
+
+def arguments_of(shown: Shown) -> Arguments | None:
+    """The arguments for the page; None where nothing readable is stored."""
+    listed = shown.argument_list()
+    if listed is None:
+        return None
+    return Arguments([_line(one) for one in listed[:MOST_LINES]], max(0, len(listed) - MOST_LINES))
+
+
+def _line(one: masking.Argument) -> ArgumentLine:
+    text = visible(json.dumps(one.value, ensure_ascii=False, default=str))
+    hidden = one.masked and one.value == masking.DOTS
+    if len(text) <= LONGEST_VALUE:
+        return ArgumentLine(one.name, text, one.masked, hidden, "")
+    return ArgumentLine(one.name, f"{text[:LONGEST_VALUE]} …", one.masked, hidden, _size(one.value, text))
+
+
+def _size(value: object, text: str) -> str:
+    if isinstance(value, Mapping):
+        return plural(len(value), "entry", "entries")
+    if isinstance(value, list | tuple):
+        return plural(len(value), "item")
+    return plural(len(text), "character")

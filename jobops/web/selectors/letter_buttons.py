@@ -1,0 +1,60 @@
+"""Which buttons a dead letter's page shows, and why one that is shown cannot be pressed: from the table of its states
+and the table of roles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlq.errors import NotReplayable
+from dlq.models import DeadLetter, State
+from dlq.replaying import replay_job
+from dlq.states import TRANSITIONS, Event, events_of
+from tenants.access import Allowed, AnyUser, can, sees_all
+from tenants.roles import Action
+
+CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """``event``: replay, discard, undo or cancel. ``reason``: why it cannot be pressed; empty if it can."""
+
+    event: str
+    reason: str = ""
+
+    @property
+    def url_name(self) -> str:
+        """Where pressing it posts to."""
+        return f"letter-{self.event}"
+
+
+def buttons_of(user: AnyUser, letter: DeadLetter) -> list[Button]:
+    """The buttons for this letter as it is now, the likeliest first."""
+    found = [Button(event.value, _why_not(user, letter, event)) for event in events_of(letter.state)]
+    if letter.state == State.REPLAYING:
+        found.append(Button(CANCEL, refusal(user, can(user, Action.CANCEL, letter.tenant))))
+    return found
+
+
+def _why_not(user: AnyUser, letter: DeadLetter, event: Event) -> str:
+    action = TRANSITIONS[event].action
+    allowed = can(user, action, letter.tenant) if action else Allowed(False)
+    if not allowed:
+        return refusal(user, allowed)
+    return _why_not_replayable(letter, staff=sees_all(user)) if event is Event.REPLAY else ""
+
+
+def refusal(user: AnyUser, allowed: Allowed) -> str:
+    """Why this person may not, in their words; empty if they may."""
+    if allowed or sees_all(user):
+        return allowed.reason
+    return "Our team does this for you: your account may look at it, not act on it."
+
+
+def _why_not_replayable(letter: DeadLetter, *, staff: bool) -> str:
+    try:
+        replay_job(letter)
+    except NotReplayable as error:
+        why = f"{error.why[:1].upper()}{error.why[1:]}".rstrip(".")
+        return f"{why}." if staff else "It cannot be tried again as it is. Our team looks after it."
+    return ""

@@ -1,0 +1,103 @@
+"""The demo's page, ``/demo/``: whoever may replay mends and breaks the customers' servers there."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+
+from jobops.audit.models import AuditEntry
+from jobops.demo import control, jobs
+from jobops.demo.places import Places
+from jobops.demo.receiver import CONTROL_HEADER, Desk
+from jobops.web.selectors import snapshot
+from tenants.roles import Role
+from tests.demo.test_jobs import order
+from tests.web.world import World
+
+
+@pytest.fixture
+def world(db: None, engine: object) -> Iterator[World]:
+    snapshot.forget()
+    yield World(engine)  # type: ignore[arg-type]
+    snapshot.forget()
+
+
+def shown(client: Client) -> str:
+    answer = client.get("/demo/")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_mending_the_provider_is_what_lets_payments_through(world: World, desk: Desk) -> None:
+    order(1)
+    acme = world.tenant("acme-retail")
+    world.letter(acme, job_type="billing.capture_payment")
+    client = world.client(Role.ON_CALL)
+    with pytest.raises(urllib.error.HTTPError, match="503"):
+        jobs.capture_payment(shop="acme-retail", order=1, card_token="tok_1")
+    text = shown(client)
+    assert "<h1>The payment provider is down; 1 payment waits as a dead letter.</h1>" in text
+    assert "1 × 503" in text
+    answer = client.post("/demo/payments/mend/", follow=True).content.decode()
+    assert "payments is mended. What died of it can be replayed now." in answer
+    assert "<h1>Every server is up; 1 payment waits as a dead letter.</h1>" in answer
+    assert jobs.capture_payment(shop="acme-retail", order=1, card_token="tok_1") == 200
+    row = AuditEntry.objects.get(action="demo.mend")
+    assert (row.target_id, row.before, row.after) == ("payments", {"mode": "broken"}, {"mode": "mended"})
+    client.post("/demo/payments/break/")
+    with pytest.raises(urllib.error.HTTPError, match="503"):
+        jobs.capture_payment(shop="acme-retail", order=1, card_token="tok_1")
+
+
+def test_a_mended_server_forgets_its_nature_and_a_broken_one_too(world: World, desk: Desk) -> None:
+    assert desk.hook("old-shop", b"{}")[0] == 410
+    for name in ("old-shop", "tax-office", "crm"):
+        assert desk.set_mode(name, "mended")
+        assert {desk.hook(name, b"{}")[0] for _ in range(5)} == {200}
+        assert desk.set_mode(name, "broken")
+        assert desk.hook(name, b"{}")[0] == 503
+    assert not desk.set_mode("nobody", "mended")
+    assert not desk.set_mode("crm", "asleep")
+
+
+@pytest.mark.parametrize("role", [Role.STAFF_VIEWER, Role.TENANT_ADMIN, Role.TENANT_VIEWER, None])
+def test_who_may_not_replay_neither_sees_nor_changes_it(world: World, desk: Desk, role: Role | None) -> None:
+    acme = world.tenant("acme", may_replay=True)
+    client = world.client(role, acme)
+    assert client.get("/demo/").status_code == 403
+    assert client.post("/demo/payments/mend/").status_code == 403
+    assert "/demo/" not in client.get("/").content.decode()
+    assert desk.control()["payments"]["mode"] == "broken"
+    assert AuditEntry.objects.filter(target_kind="demo").count() == 0
+
+
+def test_without_the_servers_it_says_how_to_start_them(world: World, places: Places) -> None:
+    client = world.client(Role.OPERATOR)
+    assert "start the demo with make demo" in shown(client)
+    assert "Nothing was changed." in client.post("/demo/payments/mend/", follow=True).content.decode()
+    assert AuditEntry.objects.filter(target_kind="demo").count() == 0
+
+
+def test_a_server_that_is_not_there_is_not_found_and_a_get_changes_nothing(world: World, desk: Desk) -> None:
+    client = world.client(Role.OPERATOR)
+    assert client.post("/demo/nobody/mend/").status_code == 404
+    assert client.get("/demo/payments/mend/").status_code == 405
+
+
+def test_another_sites_page_cannot_change_a_server(world: World, desk: Desk, places: Places) -> None:
+    """A browser sends a form anywhere, but no header of its own."""
+    url = f"{places.services().receiver_url}/control/payments/mended"
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(urllib.request.Request(url, data=b"", method="POST"), timeout=5)
+    assert desk.control()["payments"]["mode"] == "broken"
+    request = urllib.request.Request(url, data=b"", method="POST", headers={CONTROL_HEADER: "1"})
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        assert answer.status == 200
+    with urllib.request.urlopen(f"{places.services().receiver_url}/control", timeout=5) as answer:
+        assert json.loads(answer.read())["payments"]["mode"] == "mended"
+    assert control.servers()[-1].mode == "mended"

@@ -1,0 +1,31 @@
+"""The sentence beside the replay button."""
+
+from __future__ import annotations
+
+from dlq.models import DeadLetter
+from dlq.second_run import second_run
+from jobops.contracts.decorator import job
+from jobops.contracts.registry import temporary_registry
+
+LOST = [{"n": 2, "outcome": "error"}, {"n": 3, "outcome": "worker_lost"}, {"n": 4, "outcome": "error"}]
+
+
+def test_it_says_what_the_contract_promises_and_else_what_is_known() -> None:
+    with temporary_registry():
+
+        @job(name="safe", idempotent="upserts by invoice id.", owner="o", drain_sla="1h", timeout="1s")
+        def safe() -> None: ...
+
+        @job(name="unsaid", owner="o", drain_sla="1h", timeout="1s")
+        def unsaid() -> None: ...
+
+        told = second_run(DeadLetter(job_type="safe", history=LOST))
+        assert (told.tone, told.text) == ("ok", "Safe to repeat because upserts by invoice id.")
+        told = second_run(DeadLetter(job_type="unsaid", history=LOST))
+        assert (told.tone, told.text) == ("danger", "May have taken effect: worker lost in attempt 3.")
+        assert second_run(DeadLetter(job_type="unsaid", history=[])).tone == "warn"
+        told = second_run(DeadLetter(job_type="gone", history=[{"n": 1, "outcome": "timeout", "replay": 2}]))
+        assert told.text == "May have taken effect: timed out in attempt 1 of replay 2."
+        assert "not registered" in second_run(DeadLetter(job_type="gone", history=[])).text
+        told = second_run(DeadLetter(job_type="unsaid", reason="worker_lost", attempts=5, history=[]))
+        assert told.text == "May have taken effect: worker lost in attempt 5."

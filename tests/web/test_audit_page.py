@@ -1,0 +1,199 @@
+"""The audit's page: who sees what, in which words, by which filters."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from jobops.audit import recording
+from jobops.audit.models import AuditEntry
+from jobops.audit.recording import Change
+from tenants.models import Tenant
+from tenants.roles import Role
+from tests.web.world import World
+
+OPEN, GONE = {"state": "open"}, {"state": "discarded"}
+
+
+@pytest.fixture
+def acme(world: World) -> Tenant:
+    return world.tenant("acme")
+
+
+@pytest.fixture
+def filled(world: World, acme: Tenant) -> dict[str, int]:
+    """Rows of two tenants, of people, and of nobody's; answers their ids."""
+    rival = world.tenant("rival")
+    ours, theirs = world.person(Role.ON_CALL), world.person(Role.TENANT_ADMIN, acme)
+    User.objects.filter(pk=ours.pk).update(username="olga")
+    User.objects.filter(pk=theirs.pk).update(username="mia")
+    AuditEntry.objects.all()._raw_delete("default")
+    letter = world.letter(acme)
+    changes = {
+        "own-by-staff": ("olga", Change("letter.discard", "letter", letter.pk, acme.pk, "acme", OPEN, GONE, "twice")),
+        "own-by-member": ("mia", Change("letter.replay", "letter", letter.pk, acme.pk, "acme")),
+        "own-by-command": ("command:root", Change("tenant.set", "tenant", "acme", acme.pk, "acme")),
+        "own-by-itself": ("scheduler", Change("policy.repair", "tenant", "acme", acme.pk, "acme")),
+        "own-membership": ("olga", Change("membership.set", "membership", "mia in acme", acme.pk, "acme")),
+        "foreign": ("olga", Change("tenant.pause", "tenant", "rival", rival.pk, "rival", {}, {}, "rival secret")),
+        "fleet": ("command:root", Change("worker.drain", "worker", "w-1")),
+        "people": ("olga", Change("user.set", "user", "mia", None, "", {}, {"is_superuser": True})),
+    }  # fmt: skip
+    ids = {}
+    for name, (by, change) in changes.items():
+        person = User.objects.filter(username=by).first()
+        recording.record(person or by, change)
+        ids[name] = AuditEntry.objects.latest("id").pk
+    return ids
+
+
+def visitor(world: World, filled: dict[str, int], role: Role, tenant: Tenant | None = None) -> Client:
+    """A person of this role, whose being given it is in no row."""
+    client = world.client(role, tenant)
+    AuditEntry.objects.exclude(pk__in=filled.values())._raw_delete("default")
+    return client
+
+
+def shown(client: Client, query: str = "") -> list[int]:
+    answer = client.get(f"/audit/{query}")
+    assert answer.status_code == 200
+    return [int(pk) for pk in re.findall(r'<tr id="a-(\d+)"', answer.content.decode())]
+
+
+def test_superusers_and_operators_see_every_row_the_newest_first(world: World, filled: dict[str, int]) -> None:
+    for role in (Role.SUPERUSER, Role.OPERATOR):
+        assert shown(visitor(world, filled, role)) == sorted(filled.values(), reverse=True)
+
+
+def test_on_call_sees_all_but_rows_about_people(world: World, filled: dict[str, int]) -> None:
+    assert set(shown(visitor(world, filled, Role.ON_CALL))) == set(filled.values()) - {
+        filled["people"],
+        filled["own-membership"],
+    }
+
+
+def test_a_tenants_admin_sees_the_tenants_rows_alone(world: World, acme: Tenant, filled: dict[str, int]) -> None:
+    """I9: on the page and by every filter, and no word of another tenant."""
+    client = visitor(world, filled, Role.TENANT_ADMIN, acme)
+    own = {pk for name, pk in filled.items() if name.startswith("own-")}
+    assert set(shown(client)) == own
+    for query in ("?tenant=rival", "?who=root", "?who=command:root", "?target=worker:w-1", "?target=user:mia"):
+        assert shown(client, query) == [], query
+    assert set(shown(client, "?tenant=acme")) == own
+    text = client.get("/audit/").content.decode()
+    assert "rival" not in text
+    assert "command:root" not in text
+    assert "our team (olga)" in text
+    assert re.search(r">mia</span>", text)
+    assert "by itself" in text
+
+
+def test_an_admin_of_one_and_viewer_of_another_sees_the_ones_rows(
+    world: World, acme: Tenant, filled: dict[str, int]
+) -> None:
+    from tenants.models import Membership
+    from tenants.staff import membership_set
+
+    user = world.person(Role.TENANT_ADMIN, Tenant.objects.get(slug="rival"))
+    membership_set(user=user, tenant=acme, role=Membership.Role.VIEWER, by="test")
+    client = Client()
+    client.force_login(user)
+    assert filled["foreign"] in shown(client)
+    assert filled["own-by-staff"] not in shown(client)
+
+
+def test_the_next_tenant_of_a_slug_sees_nothing_of_the_former_one(world: World, acme: Tenant) -> None:
+    recording.record("ada", Change("tenant.set", "tenant", "acme", acme.pk, "acme", {}, {"name": "old secret"}))
+    acme.delete()
+    client = world.client(Role.TENANT_ADMIN, world.tenant("acme"))
+    assert "old secret" not in client.get("/audit/").content.decode()
+    assert "old secret" not in client.get("/audit/?tenant=acme").content.decode()
+    assert "old secret" in world.client(Role.OPERATOR).get("/audit/").content.decode()
+
+
+def test_a_row_is_a_sentence_with_from_to_why_and_links(world: World, filled: dict[str, int]) -> None:
+    text = re.sub(r"\s+", " ", visitor(world, filled, Role.OPERATOR).get("/audit/").content.decode())
+    row = text[text.index(f'id="a-{filled["own-by-staff"]}"') :].partition("</tr>")[0]
+    assert "olga" in row
+    assert re.search(r'discarded dead letter <a href="/dlq/\d+/">', row)
+    assert "“twice”" in row
+    assert re.search(r"state</span> open → discarded", row)
+    assert 'href="/tenants/acme/"' in row
+    assert "8 changes in the last 24 hours, 5 of them by people." in text
+
+
+def test_each_filter_narrows_what_is_shown(world: World, filled: dict[str, int]) -> None:
+    client = visitor(world, filled, Role.OPERATOR)
+    assert shown(client, "?who=root") == [filled["fleet"], filled["own-by-command"]]
+    assert shown(client, "?what=letter.replay") == [filled["own-by-member"]]
+    assert shown(client, "?tenant=rival") == [filled["foreign"]]
+    assert shown(client, "?target=worker+w-1") == [filled["fleet"]]
+    assert shown(client, "?since=1h") == sorted(filled.values(), reverse=True)
+    assert shown(client, "?until=1h") == []
+    text = client.get("/audit/?until=1h").content.decode()
+    assert "Nothing matches these filters." in text
+
+
+def test_odd_filters_and_cursors_break_nothing_and_are_said(world: World, filled: dict[str, int]) -> None:
+    """HX-07."""
+    client = world.client(Role.OPERATOR)
+    text = client.get("/audit/?since=soon&who=root").content.decode()
+    assert "Passed over: write a date" in text
+    assert 'value="soon"' in text
+    for value in ("0", "-1", "abc", "9" * 30, "%00", "1e30", "²"):
+        for name in ("after", "before", "who", "what", "tenant", "target", "request", "since", "until"):
+            assert client.get(f"/audit/?{name}={value}").status_code == 200, (name, value)
+
+
+def test_pages_follow_each_other_while_rows_come_in(world: World) -> None:
+    for number in range(120):
+        recording.record("ada", Change("x.y", "job", number))
+    client = world.client(Role.OPERATOR)
+    AuditEntry.objects.filter(action="user.set")._raw_delete("default")
+    first = shown(client)
+    recording.record("ada", Change("x.y", "job", "late"))
+    second = shown(client, f"?after={first[-1]}")
+    third = shown(client, f"?after={second[-1]}")
+    assert len({*first, *second, *third}) == len(first) + len(second) + len(third) == 120
+    assert shown(client, f"?before={third[0]}") == second
+    page = client.get(f"/audit/?who=ada&after={first[-1]}").content.decode()
+    assert f"?who=ada&amp;after={second[-1]}" in page
+    assert f"?who=ada&amp;before={second[0]}" in page
+
+
+def test_the_number_of_queries_does_not_grow_with_the_rows(
+    world: World, filled: dict[str, int], django_assert_max_num_queries: object
+) -> None:
+    """UP-04."""
+    for number in range(60):
+        recording.record("ada", Change("letter.replay", "letter", number, None, "acme"))
+    client = world.client(Role.OPERATOR)
+    with django_assert_max_num_queries(16):  # type: ignore[operator]
+        client.get("/audit/")
+
+
+def test_whatever_a_row_holds_is_text(world: World, acme: Tenant) -> None:
+    """SE-01."""
+    evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+    recording.record(
+        evil[:100], Change(evil[:60], evil[:30], evil, None, evil[:50], {evil: evil}, {evil: [evil]}, evil)
+    )
+    text = world.client(Role.OPERATOR).get("/audit/", {"who": evil, "since": evil}).content.decode()
+    text += world.client(Role.OPERATOR).get("/audit/").content.decode()
+    assert "<script>alert" not in text
+    assert "<img src=x" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_old_rows_carry_their_date(world: World) -> None:
+    AuditEntry.objects.create(
+        at=timezone.now() - timedelta(days=400), actor="ada", actor_kind="person", action="x.y", target_kind="job",
+        target_id="1",
+    )  # fmt: skip
+    text = world.client(Role.OPERATOR).get("/audit/").content.decode()
+    assert re.search(r"<time[^>]*>\d+ \w+ \d{4}, ", text)
