@@ -6,11 +6,13 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Right
+from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from dlq.models import UNDRAINED, DeadLetter, Reason, State
+from dlq.occurring import values_in
 from dlq.searching import matching, search
 from jobops.contracts import durations
 from tenants.models import Tenant
@@ -25,6 +27,8 @@ SORTS = {"due": ("due_at", "id"), "newest": ("-dead_at", "-id")}
 STATUSES_SHOWN = {UNDRAINED_STATUS: "All open", ALL_STATUS: "Any", **{state.value: state.label for state in State}}
 CHOICES = {"status": tuple(STATUSES), "sort": tuple(SORTS), "reason": tuple(Reason.values)}
 LONGEST_VALUE = 200
+MOST_CLASSES = 500
+"""Beyond so many classes of errors it is cheaper to read them all than to look them up one by one."""
 
 # What each is called beside its value.
 LABELS = {
@@ -88,14 +92,15 @@ class LetterFilter:
     def parts(self, letters: QuerySet[DeadLetter]) -> list[QuerySet[DeadLetter]]:
         """Those of the letters that are meant, one queryset for each state: each is read from an index of its own."""
         found = search(self.q)
-        narrowed = [self._narrowed(letters.filter(state=state), (state,)) for state in self.states]
+        conditions = self._conditions()
+        narrowed = [self._narrowed(letters.filter(state=state), (state,), conditions) for state in self.states]
         return [found.in_order(each) for each in narrowed] if found else narrowed
 
     def apply(self, letters: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
         """Those of the letters that are meant, in no order: to count, to export, to make members of."""
         if not self.states:
             return letters.none()
-        return matching(self._narrowed(letters.filter(state__in=self.states), self.states), self.q)
+        return matching(self._narrowed(letters.filter(state__in=self.states), self.states, self._conditions()), self.q)
 
     def as_query(self, **changes: Any) -> str:
         """The query string that ``parse`` reads as this filter with these changes; defaults are left out."""
@@ -115,23 +120,24 @@ class LetterFilter:
             if value != default:
                 yield name, _written(value)
 
-    def _narrowed(self, letters: QuerySet[DeadLetter], states: tuple[State, ...]) -> QuerySet[DeadLetter]:
+    def _narrowed(
+        self, letters: QuerySet[DeadLetter], states: tuple[State, ...], conditions: Mapping[str, Q]
+    ) -> QuerySet[DeadLetter]:
         """One condition leads, together with the order; an index holds both. The others name ids, each read off an
         index alone: a row is long, and reading a thousand of them to leave most of them out takes its time."""
-        conditions = self._conditions()
         lead = self._lead(conditions)
         for name, condition in conditions.items():
             if name in lead:
                 letters = letters.filter(condition)
             else:
-                ids = DeadLetter.objects.alias(error_tail=Right("error_class", len(self.error) + 1))
-                letters = letters.filter(pk__in=ids.filter(condition, state__in=states).order_by().values("pk"))
+                ids = DeadLetter.objects.filter(condition, state__in=states)
+                letters = letters.filter(pk__in=ids.order_by().values("pk"))
         return letters
 
     def _lead(self, conditions: Mapping[str, Q]) -> set[str]:
         if self.sort == "newest":
             return {"tenant", "older_than"}
-        first = next((name for name in ("tenant", "job", "owner", "reason") if name in conditions), "")
+        first = next((name for name in ("tenant", "job", "owner", "error", "reason") if name in conditions), "")
         return {first, "overdue"}
 
     def _conditions(self) -> dict[str, Q]:
@@ -143,12 +149,21 @@ class LetterFilter:
             if value := getattr(self, name):
                 found[name] = Q(**{field: value})
         if self.error:
-            found["error"] = Q(error_class=self.error) | Q(error_tail=f".{self.error}")
+            found["error"] = self._of_error()
         if self.overdue:
             found["overdue"] = Q(due_at__lte=now)
         if self.older_than is not None:
             found["older_than"] = Q(dead_at__lte=now - self.older_than)
         return found
+
+    def _of_error(self) -> Q:
+        """The classes of that name, spelled out, so that the index on them is of use."""
+        whole, tail = Q(error_class=self.error), f".{self.error}"
+        occurring = values_in("error_class", self.states, MOST_CLASSES + 1)
+        if len(occurring) > MOST_CLASSES:
+            return whole | Q(Exact(Right("error_class", len(tail)), Value(tail)))
+        longer = [name for name in occurring if name.endswith(tail)]
+        return Q(error_class__in=[self.error, *longer]) if longer else whole
 
 
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(LetterFilter)}

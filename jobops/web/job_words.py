@@ -31,6 +31,14 @@ OUTCOMES = {
     "worker_lost": Look("Worker lost", "bolt", ""),
     "": Look("Still running", "player-play", "accent"),
 }
+OWN_OUTCOMES = OUTCOMES | {
+    "released": Look("Interrupted, and begun again", "arrow-narrow-right", ""),
+    "discarded": Look("Ended without a result", "trash", ""),
+    "poison": Look("Trying again would not have helped", "x", ""),
+    "unresolvable": Look("Not known to us any more", "x", ""),
+    "timeout": Look("Took too long", "hourglass", ""),
+    "worker_lost": Look("Broken off", "bolt", ""),
+}
 REASONS = {
     "exhausted": "Attempts spent",
     "poison": "Poison",
@@ -45,9 +53,9 @@ def look_of(state: str) -> Look:
     return STATES.get(state) or Look(state or "Unknown", "help-circle", "hold")
 
 
-def outcome_of(outcome: str) -> Look:
-    """How an attempt's end looks."""
-    return OUTCOMES.get(outcome) or Look(outcome, "x", "")
+def outcome_of(outcome: str, *, staff: bool = True) -> Look:
+    """How an attempt's end looks; for a tenant's people without our own words."""
+    return (OUTCOMES if staff else OWN_OUTCOMES).get(outcome) or Look(outcome, "x", "")
 
 
 def plain_name(job_type: str) -> str:

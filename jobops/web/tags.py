@@ -175,9 +175,9 @@ def reason_word(reason: str) -> str:
 
 
 @register.simple_tag
-def outcome(name: str) -> Look:
-    """How an attempt's end looks."""
-    return job_words.outcome_of(name)
+def outcome(name: str, staff: object) -> Look:
+    """How an attempt's end looks to staff, or to a tenant's people."""
+    return job_words.outcome_of(name, staff=bool(staff))
 
 
 register.filter("limit", formats.limit)
