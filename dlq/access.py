@@ -1,6 +1,8 @@
 """The only door to dead letters and bulk actions: those of the tenants that a person may see; for staff, all."""
 
-from django.db.models import QuerySet
+from collections.abc import Collection, Iterable
+
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
 from dlq.models import BulkAction, BulkMember, DeadLetter
@@ -8,6 +10,8 @@ from tenants.access import Allowed, AnyUser, can, sees_all, tenants_visible_to
 from tenants.roles import Action
 
 MAX_ID = 2**63 - 1
+COMMAND = "command:"
+"""How an actor's name begins that is a command; no person's does, as logins have no colon."""
 
 BULK_ACTIONS = {
     BulkAction.Kind.REPLAY: Action.REPLAY,
@@ -39,21 +43,27 @@ def tenants_where(user: AnyUser, action: Action) -> list[int] | None:
 
 
 def bulks_visible_to(user: AnyUser) -> QuerySet[BulkAction]:
-    """The bulk actions that exist for this person: all for staff, for others their own."""
+    """The bulk actions that exist for this person: all for staff, for others their own. One that holds a letter which
+    they do not see (any more) is a foreign one."""
     if sees_all(user):
         return BulkAction.objects.all()
-    return BulkAction.objects.filter(by_user=user.pk) if user.pk is not None else BulkAction.objects.none()
+    if user.pk is None:
+        return BulkAction.objects.none()
+    foreign = BulkMember.objects.filter(bulk=OuterRef("pk")).exclude(letter__tenant__in=tenants_visible_to(user))
+    return BulkAction.objects.filter(~Exists(foreign), by_user=user.pk)
 
 
 def get_bulk(user: AnyUser, bulk_id: int) -> BulkAction:
-    """The bulk action of this id; raises ``Http404``, the same for a foreign one and for none at all.
-
-    One that holds a letter which this person does not see (any more) is a foreign one.
-    """
+    """The bulk action of this id; raises ``Http404``, the same for a foreign one and for none at all."""
     bulk = bulks_visible_to(user).filter(pk=bulk_id).first() if 0 < bulk_id <= MAX_ID else None
-    if bulk is None or (not sees_all(user) and _holds_foreign(user, bulk)):
+    if bulk is None:
         raise Http404("No such bulk action.")
     return bulk
+
+
+def get_bulks(user: AnyUser, ids: Collection[int]) -> QuerySet[BulkAction]:
+    """Those of these bulk actions that ``get_bulk`` answers to this person."""
+    return bulks_visible_to(user).filter(pk__in=ids)
 
 
 def can_run(user: AnyUser, bulk: BulkAction) -> Allowed:
@@ -68,5 +78,15 @@ def can_run(user: AnyUser, bulk: BulkAction) -> Allowed:
     return Allowed(False, f"You may not {action} of all these tenants.")
 
 
-def _holds_foreign(user: AnyUser, bulk: BulkAction) -> bool:
-    return bulk.members.exclude(letter__tenant__in=tenants_visible_to(user)).exists()
+def may_go_on(bulk: BulkAction, letters: Iterable[DeadLetter]) -> Allowed:
+    """Whether who confirmed it may still do it to these letters: a role may end while it runs, or the account.
+
+    Not of all that wait, as ``can_run``: this is asked once a batch. What a command confirmed goes on.
+    """
+    if bulk.by.startswith(COMMAND):
+        return Allowed(True)
+    action = BULK_ACTIONS[BulkAction.Kind(bulk.kind)]
+    tenants = tenants_where(bulk.by_user, action) if bulk.by_user is not None else []
+    if tenants is None or {letter.tenant_id for letter in letters} <= set(tenants):
+        return Allowed(True)
+    return Allowed(False, f"{bulk.by} may not {action} of all these tenants any more")

@@ -4,13 +4,15 @@ from django.apps import AppConfig
 
 
 class DlqConfig(AppConfig):
-    """Dead letters; an undrained one keeps its tenant from being deleted."""
+    """Dead letters; an undrained one keeps its tenant from being deleted, and opens when its replay is cancelled."""
 
     name = "dlq"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from dlq.selectors import undrained_count
-        from tenants.leftovers import register_leftover
+        from dlq.watch import watch_soon
+        from tenants.leftovers import register_leftover, tell_cancelled
 
         register_leftover("undrained dead letters", undrained_count)
+        tell_cancelled(lambda job_ids: watch_soon(*job_ids))

@@ -14,8 +14,9 @@ from django.utils import timezone
 from dlq.bulk_members import fix_members, fix_undone
 from dlq.bulk_records import record_bulk
 from dlq.errors import InvalidAction, WrongBulkState
-from dlq.models import BulkAction, DeadLetter
-from dlq.services import clean_reason
+from dlq.models import BulkAction, BulkMember, DeadLetter
+from dlq.models import State as LetterState
+from dlq.services import UNDO_FOR, clean_reason
 from dlq.text import one_line
 from jobops.audit.recording import current_request_id
 from tenants.services import Actor, actor_name
@@ -37,6 +38,7 @@ def bulk_draft(
 ) -> BulkAction:
     """Fix which letters a replay, discard or undo is about; nothing happens to them before it is confirmed.
 
+    So a draft is no change, and in no audit.
     ``chosen`` says how they were: a filter's query string, or ``TICKED``. ``only_tenants``: ids of those where this
     person may do it (None: all); letters of others are members that are skipped from the start.
     Raises ``InvalidAction`` for no letter at all, an unknown kind or a reason that is none.
@@ -50,7 +52,6 @@ def bulk_draft(
         if not bulk.matched:
             raise InvalidAction("letters", "none was chosen, or none is there any more")
         bulk.save()
-        record_bulk(by, "draft", bulk)
     return bulk
 
 
@@ -82,15 +83,16 @@ def bulk_cancel(*, bulk_id: int, by: Actor) -> BulkAction:
             raise WrongBulkState(bulk.pk, bulk.state, _standing(bulk))
         before, bulk.state, bulk.ended_at = bulk.state, State.CANCELLED, timezone.now()
         bulk.save(update_fields=["state", "ended_at"])
-        record_bulk(by, "cancel", bulk, before={"state": before})
+        if before != State.DRAFT:
+            record_bulk(by, "cancel", bulk, before={"state": before})
     return bulk
 
 
 def bulk_undo(*, bulk_id: int, by: Actor) -> BulkAction:
     """Open again what this discard closed; answers the undo, which runs. Whatever was discarded anew since stays so.
 
-    Raises ``InvalidAction`` for what is no discard or did nothing, ``WrongBulkState`` while it runs or when it was
-    undone before, ``BulkAction.DoesNotExist``.
+    Raises ``InvalidAction`` for what is no discard or has nothing to open, ``WrongBulkState`` while it runs or when it
+    was undone before, ``BulkAction.DoesNotExist``.
     """
     with transaction.atomic():
         discard = _locked(bulk_id)
@@ -105,6 +107,8 @@ def bulk_undo(*, bulk_id: int, by: Actor) -> BulkAction:
         fix_undone(bulk, discard)
         if not bulk.matched:
             raise InvalidAction("letters", "it discarded nothing")
+        if not _undoable(bulk, discard).exists():
+            raise InvalidAction("letters", "nothing that it discarded can be opened again any more")
         _start(bulk, by)
     return bulk
 
@@ -127,6 +131,12 @@ def _start(bulk: BulkAction, by: Actor) -> None:
 
 def _locked(bulk_id: int) -> BulkAction:
     return BulkAction.objects.select_for_update(no_key=True).get(pk=bulk_id)
+
+
+def _undoable(undo: BulkAction, discard: BulkAction) -> QuerySet[BulkMember]:
+    """The members that are discarded still, by this discard, and not for too long."""
+    closed = undo.members.filter(letter__state=LetterState.DISCARDED, letter__discarded_in=discard)
+    return closed.filter(letter__drained_at__gte=timezone.now() - UNDO_FOR)
 
 
 def _given(reason: str) -> str:

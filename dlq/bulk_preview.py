@@ -7,10 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Min, QuerySet
+from django.utils import timezone
 
 from dlq.errors import NotReplayable
 from dlq.models import BulkAction, BulkMember, DeadLetter
 from dlq.replaying import KEY_IS_HELD, key_refusals, replay_job
+from dlq.services import TOO_LATE, UNDO_FOR
 from dlq.states import TRANSITIONS, Event, why_not
 
 MOST_CHECKED = 2_000
@@ -79,10 +81,10 @@ class _Sums:
         if why:
             self.skipped[why] += group["n"]
 
-    def skip(self, letter: DeadLetter, why: str) -> None:
-        for share in self.shares(letter.tenant_slug, letter.job_type):
-            share.skipped += 1
-        self.skipped[why] += 1
+    def skip(self, tenant: str, job: str, why: str, count: int = 1) -> None:
+        for share in self.shares(tenant, job):
+            share.skipped += count
+        self.skipped[why] += count
 
 
 def preview(bulk: BulkAction) -> Preview:
@@ -96,7 +98,9 @@ def preview(bulk: BulkAction) -> Preview:
     will_do = sum(share.will_do for share in sums.tenants.values())
     checked = list(_candidates(bulk, event)[:MOST_CHECKED]) if event is Event.REPLAY else []
     for letter, why in _unfit(checked):
-        sums.skip(letter, why)
+        sums.skip(letter.tenant_slug, letter.job_type, why)
+    for tenant, job, count in _too_late(bulk) if event is Event.UNDO else ():
+        sums.skip(tenant, job, TOO_LATE, count)
     chosen = sum(share.chosen for share in sums.tenants.values())
     return Preview(
         chosen=chosen,
@@ -120,6 +124,12 @@ def _candidates(bulk: BulkAction, event: Event) -> QuerySet[DeadLetter]:
     letters = DeadLetter.objects.filter(memberships__bulk=bulk, memberships__state=BulkMember.State.WAITING)
     letters = letters.filter(state__in=TRANSITIONS[event].sources)
     return letters.select_related("tenant").defer(*_LONG).order_by("memberships__pk")
+
+
+def _too_late(bulk: BulkAction) -> Iterable[tuple[str, str, int]]:
+    """How many were discarded too long ago to be opened again, by tenant and job type."""
+    late = _candidates(bulk, Event.UNDO).filter(drained_at__lt=timezone.now() - UNDO_FOR)
+    return late.order_by().values_list("tenant_slug", "job_type").annotate(n=Count("pk"))
 
 
 def _unfit(letters: Sequence[DeadLetter]) -> Iterable[tuple[DeadLetter, str]]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Max, QuerySet
 
 from dlq.models import BulkAction, ReplayRun
 
@@ -16,7 +17,8 @@ CAME_BACK = (Run.CANCELLED, Run.REFUSED, Run.COALESCED, Run.LOST)
 @dataclass(frozen=True, slots=True)
 class Progress:
     """``matched`` = ``done`` + ``skipped`` + ``waiting``. Of a replay's ``done``, now: ``running``, ``succeeded``
-    (drained by its end), ``died`` again, or ``came_back`` (cancelled, refused, coalesced or lost)."""
+    (drained by its end), ``died`` again, or ``came_back`` (cancelled, refused, coalesced or lost); ``last_ended_at``:
+    when the newest end of one of them was."""
 
     state: str
     matched: int
@@ -28,6 +30,7 @@ class Progress:
     succeeded: int = 0
     died: int = 0
     came_back: int = 0
+    last_ended_at: datetime | None = None
 
     @property
     def is_over(self) -> bool:
@@ -37,7 +40,8 @@ class Progress:
 
 def progress(bulk: BulkAction) -> Progress:
     """How far it is, as of the row in hand and of its runs now: one query."""
-    counts = {row["state"]: row["n"] for row in _runs(bulk).values("state").annotate(n=Count("pk"))}
+    rows = list(_runs(bulk).values("state").annotate(n=Count("pk"), last=Max("ended_at")))
+    counts = {row["state"]: row["n"] for row in rows}
     return Progress(
         state=bulk.state,
         matched=bulk.matched,
@@ -49,6 +53,7 @@ def progress(bulk: BulkAction) -> Progress:
         succeeded=sum(counts.get(state, 0) for state in DRAINING),
         died=counts.get(Run.DIED, 0),
         came_back=sum(counts.get(state, 0) for state in CAME_BACK),
+        last_ended_at=max((row["last"] for row in rows if row["last"]), default=None),
     )
 
 

@@ -8,9 +8,14 @@ from jobops.audit.recording import Change, record
 from tenants.models import Tenant
 from tenants.services import Actor
 
+ALL = "all to be drained"
+"""What is chosen by a filter that asks nothing."""
 
-def record_bulk(by: Actor, verb: str, bulk: BulkAction, before: Mapping[str, Any] | None = None) -> None:
-    """Add ``bulk.<verb>`` to the audit; call it in the transaction of the change."""
+
+def record_bulk(
+    by: Actor, verb: str, bulk: BulkAction, before: Mapping[str, Any] | None = None, reason: str = ""
+) -> None:
+    """Add ``bulk.<verb>`` to the audit; call it in the transaction of the change. ``reason``: instead of its own."""
     tenant = _only_tenant(bulk)
     change = Change(
         action=f"bulk.{verb}",
@@ -20,13 +25,14 @@ def record_bulk(by: Actor, verb: str, bulk: BulkAction, before: Mapping[str, Any
         tenant_slug=tenant.slug if tenant else "",
         before=before or {},
         after=_told(bulk),
-        reason=bulk.reason,
+        reason=reason or bulk.reason,
     )
     record(by, change)
 
 
 def _told(bulk: BulkAction) -> dict[str, Any]:
-    told: dict[str, Any] = {"kind": bulk.kind, "state": bulk.state, "matched": bulk.matched, "chosen": bulk.chosen}
+    told: dict[str, Any] = {"kind": bulk.kind, "state": bulk.state, "matched": bulk.matched}
+    told["chosen"] = bulk.chosen or ALL
     if bulk.ended_at is not None:
         told |= {"done": bulk.done, "skipped": bulk.skipped}
     return told

@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
+from dlq.access import may_go_on
 from dlq.bulk_records import record_bulk
+from dlq.changing import SCHEDULER
 from dlq.locking import lock_letters, with_tenants
 from dlq.models import BulkAction, BulkMember, DeadLetter
+from dlq.models import State as LetterState
 from dlq.replaying import key_refusals
 from dlq.services import discard_batch, replay_batch, undo_batch
 from dlq.text import one_line
@@ -33,7 +36,8 @@ Batch = Callable[[Sequence[DeadLetter]], dict[int, str]]
 def run_batch(bulk_id: int, size: int = BATCH) -> int:
     """Deal with the next members; answers how many, 0 when it does not run or another process is at it right now.
 
-    The batch that leaves no member waiting finishes the action. Must not be called in a transaction.
+    The batch that leaves no member waiting finishes the action; once who confirmed it may not do it any more, it is
+    cancelled, and nothing of the batch happens. Must not be called in a transaction.
     Raises what the database raises when it is away or busy; then nothing of the batch has happened.
     """
     wanted = _next(bulk_id, size)
@@ -44,9 +48,12 @@ def run_batch(bulk_id: int, size: int = BATCH) -> int:
             return 0
         waiting = bulk.members.filter(state=Member.WAITING, letter_id__in=wanted)
         members = {member.letter_id: member for member in waiting}
+        letters = lock_letters(members)
         with request(bulk.request_id):
-            outcome = _deal_with(bulk, lock_letters(members), held)
-            _mark(bulk, members, outcome)
+            may = may_go_on(bulk, letters)
+            if not may:
+                return _stop(bulk, may.reason)
+            _mark(bulk, members, _deal_with(bulk, letters, held))
             if not bulk.members.filter(state=Member.WAITING).exists():
                 _finish(bulk)
         bulk.save(update_fields=["done", "skipped", "skipped_for", "state", "ended_at"])
@@ -83,7 +90,7 @@ def _deal_with(bulk: BulkAction, letters: Sequence[DeadLetter], held: Mapping[in
     by = actor_of(bulk)
     batches: dict[str, Batch] = {
         Kind.REPLAY: lambda some: replay_batch(some, by, bulk, held),
-        Kind.DISCARD: lambda some: discard_batch(some, by, bulk.reason),
+        Kind.DISCARD: lambda some: discard_batch(some, by, bulk.reason, bulk),
         Kind.UNDO: lambda some: undo_batch(some, by),
     }
     anew = _discarded_anew(bulk, letters)
@@ -92,10 +99,10 @@ def _deal_with(bulk: BulkAction, letters: Sequence[DeadLetter], held: Mapping[in
 
 def _discarded_anew(bulk: BulkAction, letters: Sequence[DeadLetter]) -> dict[int, str]:
     """Of an undone discard, those letters that somebody opened and discarded once more, for a reason of their own."""
-    until = bulk.undoes.ended_at if bulk.undoes is not None else None
-    if until is None:
+    if bulk.undoes_id is None:
         return {}
-    return {letter.pk: DISCARDED_ANEW for letter in letters if letter.drained_at and letter.drained_at > until}
+    closed = [letter for letter in letters if letter.state == LetterState.DISCARDED]
+    return {letter.pk: DISCARDED_ANEW for letter in closed if letter.discarded_in_id != bulk.undoes_id}
 
 
 def _carefully(batch: Batch, letters: Sequence[DeadLetter]) -> dict[int, str]:
@@ -147,6 +154,15 @@ def _count(bulk: BulkAction, why: str, number: int = 1) -> None:
         why = OTHER_REASONS
     reasons[why] = reasons.get(why, 0) + number
     bulk.skipped += number
+
+
+def _stop(bulk: BulkAction, why: str) -> int:
+    """Cancel it by itself; answers 0, the letters that were dealt with."""
+    bulk.state, bulk.ended_at = State.CANCELLED, timezone.now()
+    bulk.save(update_fields=["state", "ended_at"])
+    record_bulk(SCHEDULER, "cancel", bulk, before={"state": State.RUNNING}, reason=why)
+    log.warning("bulk action %s is cancelled: %s", bulk.pk, why)
+    return 0
 
 
 def _finish(bulk: BulkAction) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dlq.models import DeadLetter, ReplayRun
@@ -21,9 +22,9 @@ def note_of(letter: DeadLetter, run: ReplayRun, ending: Ending) -> str:
     """The sentence; empty for a replay that succeeded."""
     if ending.state == Run.SUCCEEDED:
         return ""
-    text = f"Replay {run.number} {_what(ending)}"
-    # Masked before it is cut: half a secret would not be found.
-    return one_line(masking.masked_text(text, secrets_in(letter.job_type, letter.payload)), LENGTH)
+    # Masked before it is cut, and by itself: where the engine has cut it already, it ends with half a secret.
+    error = masking.masked_text(ending.error, secrets_in(letter.job_type, letter.payload))
+    return one_line(f"Replay {run.number} {_what(replace(ending, error=error))}", LENGTH)
 
 
 def _what(ending: Ending) -> str:

@@ -14,6 +14,7 @@ from django.db.models import Max, Q
 
 from dlq.changing import SCHEDULER, record_moves
 from dlq.ending_notes import note_of
+from dlq.letters import JOB_ID_LENGTH
 from dlq.locking import lock_letters
 from dlq.models import DeadLetter, ReplayRun, State
 from dlq.newest_death import CONTENT, take_over
@@ -53,6 +54,14 @@ class Ending:
     into: str = ""
     told: DeadLetter | None = None
     by_watch: bool = False
+
+    @property
+    def death(self) -> tuple[str, int] | None:
+        """The death that the job is a replay of: a letter's job id and attempt. None if ``replay_of`` names none."""
+        job_id, _, attempt = self.replay_of.rpartition(":")
+        if not (0 < len(job_id) <= JOB_ID_LENGTH and attempt.isascii() and attempt.isdigit() and len(attempt) < 10):
+            return None
+        return job_id, int(attempt)
 
 
 @dataclass(slots=True)
@@ -94,7 +103,7 @@ def _letter_ids(endings: Sequence[Ending]) -> dict[str, int]:
     """Job id → its letter's id: by the run, or else by the death that the job says it is a replay of."""
     ids = [ending.job_id for ending in endings]
     found = dict(ReplayRun.objects.filter(job_id__in=ids).values_list("job_id", "letter_id"))
-    deaths = {ending.job_id: death for ending in endings if ending.job_id not in found and (death := _death(ending))}
+    deaths = {ending.job_id: death for ending in endings if ending.job_id not in found and (death := ending.death)}
     if not deaths:
         return found
     which = Q()
@@ -107,13 +116,6 @@ def _letter_ids(endings: Sequence[Ending]) -> dict[str, int]:
     return found | {job_id: letters[death] for job_id, death in deaths.items() if death in letters}
 
 
-def _death(ending: Ending) -> tuple[str, int] | None:
-    job_id, _, attempt = ending.replay_of.rpartition(":")
-    if not (job_id and attempt.isascii() and attempt.isdigit() and len(attempt) < 10):
-        return None
-    return job_id, int(attempt)
-
-
 def _end(work: _Work, letter: DeadLetter, ending: Ending) -> None:
     run = work.runs.get(ending.job_id) or _unknown_run(work, letter, ending)
     if not _is_news(run, ending):
@@ -124,17 +126,28 @@ def _end(work: _Work, letter: DeadLetter, ending: Ending) -> None:
     event = EVENTS[ReplayRun.State(ending.state)]
     newest = run.number >= letter.replays
     if event is Event.DIED:
-        take_over(letter, run.number, ending, newest=newest and letter.is_undrained)
+        take_over(letter, run.number, ending, newest=newest and letter.state != State.RESOLVED)
         work.died.add(letter.pk)
-    # An older replay that did its work after all drains a letter that is open, but none that is being replayed again.
-    if allows(letter.state, event) and (newest or (event is Event.SUCCEEDED and letter.state == State.OPEN)):
-        letter.state = TRANSITIONS[event].target
-        letter.note = run.note
-        if letter.state == State.RESOLVED:
-            letter.drained_by, letter.drained_at = "replay", ending.at
-    elif newest and letter.state == State.OPEN:
+    # An older replay that did its work after all drains its letter, but none that is being replayed again.
+    if allows(letter.state, event) and (newest or _drains_late(letter, event)):
+        _move(letter, event, run, ending)
+    elif newest:
         letter.note = run.note
     work.touched.add(letter.pk)
+
+
+def _drains_late(letter: DeadLetter, event: Event) -> bool:
+    return event is Event.SUCCEEDED and letter.state != State.REPLAYING
+
+
+def _move(letter: DeadLetter, event: Event, run: ReplayRun, ending: Ending) -> None:
+    before, letter.state, letter.note = letter.state, TRANSITIONS[event].target, run.note
+    if before == State.DISCARDED:
+        # Whoever discarded it took the replay for lost. There is nothing to be undone any more.
+        letter.note = run.note or f"Replay {run.number} succeeded after all, when its letter was discarded already."
+        letter.discard_reason, letter.discarded_in = "", None
+    if letter.state == State.RESOLVED:
+        letter.drained_by, letter.drained_at = "replay", ending.at
 
 
 def _is_news(run: ReplayRun, ending: Ending) -> bool:
@@ -158,14 +171,18 @@ def _unknown_run(work: _Work, letter: DeadLetter, ending: Ending) -> ReplayRun:
     return run
 
 
-_COMMON = ("state", "note", "drained_by", "drained_at", "replays", "replay_job_id")
+_COMMON = (
+    "state", "note", "drained_by", "drained_at", "discard_reason", "discarded_in", "replays", "replay_job_id",
+)  # fmt: skip
 _RUN = ("state", "ended_at", "attempt", "note")
 
 
 def _save(work: _Work) -> None:
     ReplayRun.objects.bulk_create(work.made)
     made = {id(run) for run in work.made}
-    update_rows(ReplayRun, [run for run in work.ended if id(run) not in made], _RUN)
+    # By key, as whoever takes many: or two might wait for each other.
+    ended = {run.pk: run for run in work.ended if id(run) not in made}
+    update_rows(ReplayRun, [ended[pk] for pk in sorted(ended)], _RUN)
     calm = [work.letters[pk] for pk in sorted(work.touched - work.died)]
     died = [work.letters[pk] for pk in sorted(work.died)]
     update_rows(DeadLetter, calm, _COMMON)

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from dlq.models import DeadLetter
 from dlq.payloads import Shown
+from jobops.contracts.error_text import storable_json
 from jobops.spreadsheets import csv_lines
 
 CHUNK = 500
@@ -50,7 +51,7 @@ def rows(letters: QuerySet[DeadLetter]) -> Generator[dict[str, Any]]:
 def as_jsonl(made: Iterable[dict[str, Any]]) -> Iterator[str]:
     """One JSON object a line."""
     for row in made:
-        yield json.dumps(row, ensure_ascii=False, default=str) + "\n"
+        yield storable_json(json.dumps(row, ensure_ascii=False, default=str)) + "\n"
 
 
 def as_csv(made: Iterable[dict[str, Any]], columns: Sequence[str] = COLUMNS) -> Iterator[str]:

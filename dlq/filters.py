@@ -24,7 +24,7 @@ STATUSES: dict[str, tuple[State, ...]] = {
     ALL_STATUS: tuple(State),
 }
 SORTS = {"due": ("due_at", "id"), "newest": ("-dead_at", "-id")}
-STATUSES_SHOWN = {UNDRAINED_STATUS: "All open", ALL_STATUS: "Any", **{state.value: state.label for state in State}}
+STATUSES_SHOWN = {UNDRAINED_STATUS: "To drain", ALL_STATUS: "Any", **{state.value: state.label for state in State}}
 CHOICES = {"status": tuple(STATUSES), "sort": tuple(SORTS), "reason": tuple(Reason.values)}
 LONGEST_VALUE = 200
 MOST_CLASSES = 500

@@ -9,8 +9,10 @@ from typing import Any
 from django.utils import timezone
 
 from dlq.models import DeadLetter, Reason
+from dlq.own_errors import ARGUMENTS_GONE, RECORD_GONE
 from dlq.ownership import promise_for
-from dlq.text import capped, one_line, storable_json, visible
+from dlq.text import capped, one_line, visible
+from jobops.contracts.error_text import storable_json
 from jobops.engine.jobs import inflate
 from jobops.engine.keys import split_queue
 from jobops.engine.records import Death
@@ -129,9 +131,9 @@ def _no_constant(name: str) -> Any:
 
 def _what_is_missing(fields: Fields) -> str:
     if not fields:
-        return "The job's record was gone from Redis before it could be taken in; only its id and attempt are known."
+        return RECORD_GONE
     if b"data" not in fields:
-        return "The job's arguments were gone from Redis before it could be taken in."
+        return ARGUMENTS_GONE
     return ""
 
 

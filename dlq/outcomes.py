@@ -5,19 +5,23 @@ come through the intake; these are the other ends.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any, cast
 
 from django.db import connection, transaction
 from django.utils import timezone
+from redis.exceptions import ResponseError
 
 from dlq.endings import Ending, settle
 from dlq.inserting import AWAY, UNSTORABLE, insert
-from dlq.letters import letter_of
+from dlq.letters import letter_of, placeholder_of
 from dlq.models import DeadLetter, ReplayRun
+from dlq.own_errors import DEATH_UNKNOWN
 from dlq.text import capped, one_line, visible
 from jobops.engine.client import Engine
 from jobops.engine.keys import rq_job
+from jobops.engine.link import is_away
 from jobops.engine.records import Death, JobOutcome
 
 log = logging.getLogger(__name__)
@@ -82,10 +86,12 @@ def _settle(engine: Engine, outcomes: Sequence[JobOutcome]) -> None:
         unknown = settle([_ending(outcome) for outcome in outcomes])
     if unknown:
         # A restored database: the letter is made again from what is left of the job, and then ends as told.
-        insert([_letter(engine, ending) for ending in unknown])
+        named = [ending for ending in unknown if ending.death]
+        insert([_letter(engine, ending) for ending in named])
         with transaction.atomic(durable=True):
-            for ending in settle(unknown):
-                log.error("the outcome of job %s names no death: %r", ending.job_id, ending.replay_of)
+            nameless = [*settle(named), *(ending for ending in unknown if not ending.death)]
+        for ending in nameless:
+            log.error("the outcome of job %s names no death, and is thrown away: %r", ending.job_id, ending.replay_of)
 
 
 def _ending(outcome: JobOutcome) -> Ending:
@@ -103,15 +109,30 @@ def _ending(outcome: JobOutcome) -> Ending:
 
 def _letter(engine: Engine, ending: Ending) -> DeadLetter:
     """A letter for the death that the job was a replay of, as far as the replay's own record tells."""
-    fields = engine.redis.hgetall(rq_job(ending.job_id))
-    job_id, _, attempt = ending.replay_of.rpartition(":")
-    letter = letter_of(Death(ending.replay_of, job_id, 0, int(ending.at.timestamp() * 1000), fields))  # type: ignore[arg-type]
-    letter.job_id, letter.attempt = job_id[:200], int(attempt) if attempt.isdigit() and len(attempt) < 10 else 0
+    assert ending.death is not None
+    job_id, attempt = ending.death
+    told = Death(ending.replay_of, job_id, attempt, int(ending.at.timestamp() * 1000), _record(engine, ending.job_id))
+    try:
+        letter = letter_of(told)
+    except Exception as error:  # whatever one record holds, the others must not wait for it
+        log.exception("the record of replay %s cannot be read; a placeholder takes its letter's place", ending.job_id)
+        letter = placeholder_of(told, type(error).__name__)
     letter.attempts, letter.history, letter.placeholder = letter.attempt, [], True
     letter.error_class = ""
-    letter.error = "What it died of is not known: this database has no record of its death, only of its replay."
+    letter.error = DEATH_UNKNOWN
     letter.traceback = ""
     return letter
+
+
+def _record(engine: Engine, job_id: str) -> Mapping[bytes, bytes]:
+    """The job's record; empty if a key of another kind stands in its place."""
+    try:
+        fields: Any = engine.redis.hgetall(rq_job(job_id))
+    except ResponseError as error:
+        if is_away(error):
+            raise
+        return {}
+    return cast("Mapping[bytes, bytes]", fields)
 
 
 def _instant(ms: int) -> datetime:

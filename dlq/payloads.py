@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlq.models import DeadLetter
-from dlq.text import storable_json
+from dlq.own_errors import OWN_ERRORS
 from jobops.contracts import masking, registry
+from jobops.contracts.error_text import storable_json
+from jobops.contracts.job_type import JobType
+from jobops.contracts.masking import NO_SECRETS, UNKNOWN_SECRETS
+from jobops.contracts.secret_values import Secrets
 from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import unpack
 
@@ -24,20 +28,27 @@ class MaskedTexts:
 
 class Shown:
     """One letter for showing. Its arguments are read once, whatever is asked; ``mask=False``: for those who may see
-    payloads unmasked."""
+    payloads unmasked.
+
+    Where the arguments cannot be read, nobody knows what is secret: then texts are hidden as a whole.
+    """
 
     def __init__(self, letter: DeadLetter, *, mask: bool = True) -> None:
         self.letter = letter
         self.mask = mask
         self.job_type = registry.resolve(letter.job_type) if letter.job_type else None
         self.stored = stored_arguments(letter.payload)
-        readable = mask and self.stored is not None
-        self.secrets = masking.secrets_of(self.job_type, *self.stored) if readable and self.stored else []
+        self.secrets = _secrets(self.job_type, self.stored) if mask else NO_SECRETS
 
     @property
     def error(self) -> str:
         """The letter's error."""
-        return self.text(self.letter.error)
+        return self.letter.error if self.letter.error in OWN_ERRORS else self.text(self.letter.error)
+
+    @property
+    def hides_error(self) -> bool:
+        """Whether nothing of the error is shown."""
+        return bool(self.secrets.instead) and self.letter.error not in OWN_ERRORS
 
     @property
     def texts(self) -> MaskedTexts:
@@ -58,7 +69,9 @@ class Shown:
 
         Of a type that is no longer registered nobody knows what is secret: every value is masked.
         """
-        return masking.shown_arguments(self.job_type, *self.stored, mask=self.mask) if self.stored else None
+        if self.stored is None:
+            return None
+        return masking.shown_arguments(self.job_type, *self.stored, mask=self.mask, secrets=self.secrets)
 
     def arguments(self) -> dict[str, Any] | None:
         """The arguments by name; None where there is nothing readable."""
@@ -93,10 +106,9 @@ def shown_texts(letter: DeadLetter) -> MaskedTexts:
     return Shown(letter).texts
 
 
-def secrets_in(job_type: str, payload: str) -> list[str]:
-    """The values to hide of a dead letter, whose arguments are stored as JSON text; none if that cannot be read."""
-    stored = stored_arguments(payload)
-    return masking.secrets_of(registry.resolve(job_type), *stored) if stored is not None else []
+def secrets_in(job_type: str, payload: str) -> Secrets:
+    """What to hide of a dead letter, whose arguments are stored as JSON text; everything, if that cannot be read."""
+    return _secrets(registry.resolve(job_type), stored_arguments(payload))
 
 
 def stored_arguments(payload: str) -> Stored | None:
@@ -109,3 +121,7 @@ def stored_arguments(payload: str) -> Stored | None:
     except (ValueError, KeyError, TypeError, RecursionError, InvalidJob):
         return None
     return args, kwargs
+
+
+def _secrets(job_type: JobType | None, stored: Stored | None) -> Secrets:
+    return UNKNOWN_SECRETS if stored is None else masking.secrets_of(job_type, *stored)

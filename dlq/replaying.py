@@ -70,6 +70,7 @@ def replay_job(letter: DeadLetter) -> NewJob:
         key=letter.key,
         correlation_id=letter.correlation_id or letter.job_id,
         replay_of=death_of(letter),
+        tenant_uid=str(tenant.pk),
     )
 
 

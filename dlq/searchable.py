@@ -25,15 +25,21 @@ def search_text(letter: DeadLetter) -> str:
     arguments = shown.arguments()
     parts = (
         " ".join(name for name in names if name)[:_NAMES_LENGTH],
-        shown.error[:_ERROR_LENGTH],
+        "" if shown.hides_error else shown.error[:_ERROR_LENGTH],
         "" if arguments is None else visible(json.dumps(arguments, ensure_ascii=False, default=_plain)),
     )
     return "\n".join(parts).lower()[:TEXT_LENGTH]
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a search as they are looked for; the first ten."""
-    return visible(text).lower().split()[:MOST_WORDS]
+    """The words of a search as they are looked for; the first ten. One without a letter or a digit is none: a quotation
+    mark alone would be found in every letter, whose arguments are stored as JSON."""
+    return [word for word in _split(text) if _says_something(word)][:MOST_WORDS]
+
+
+def left_out(text: str) -> list[str]:
+    """The words of a search that nobody looks for."""
+    return [word for word in _split(text) if not _says_something(word)]
 
 
 def rewrite(letters: Iterable[DeadLetter]) -> None:
@@ -41,6 +47,14 @@ def rewrite(letters: Iterable[DeadLetter]) -> None:
     rows = [SearchText(letter=letter, text=search_text(letter)) for letter in letters]
     if rows:
         SearchText.objects.bulk_create(rows, update_conflicts=True, unique_fields=["letter"], update_fields=["text"])
+
+
+def _split(text: str) -> list[str]:
+    return visible(text).lower().split()
+
+
+def _says_something(word: str) -> bool:
+    return any(character.isalnum() for character in word)
 
 
 def _plain(value: Any) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import BooleanField, F, Func, QuerySet, Value
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
@@ -16,6 +16,9 @@ FEW = 2_000
 """So many ids are named one by one; to look for more of them, letter by letter, is quicker."""
 
 _SPECIAL = re.compile(r"[*?[]")
+_NUMBER = re.compile(r"#?([0-9]{1,18})", re.ASCII)
+_NUMBER_SIGN = "no."
+"""Pages write a letter's number as ``No. 31``."""
 
 
 class _Glob(Func):
@@ -27,7 +30,7 @@ class _Glob(Func):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The letters in whose search text every word occurs. ``few``: their ids, if they are few."""
+    """The letters in whose search text every word occurs, or whose number it is. ``few``: their ids, if few."""
 
     words: list[str]
     few: list[int] | None
@@ -36,7 +39,7 @@ class Search:
         """Those of the letters, to be read in some order and only so far: a page of them."""
         if self.few is not None:
             return letters.filter(pk__in=self.few)
-        return letters.filter(*(_holds("search__text", word) for word in self.words))
+        return letters.filter(*_all_of(self.words, "search__"))
 
     def whole(self, letters: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
         """Those of the letters, to be counted or read to the end."""
@@ -46,22 +49,37 @@ class Search:
 
 
 def search(text: str) -> Search | None:
-    """Look for the words of ``text`` in one query; None where there is no word to look for."""
+    """Look for the words of ``text`` in one query; None for a blank one. One without any letter or digit finds nothing:
+    to pass it over would find everything."""
     words = words_of(text)
     if not words:
-        return None
+        return Search([], []) if text.strip() else None
     first = list(_texts(words).values_list("pk", flat=True)[: FEW + 1])
     return Search(words, first if len(first) <= FEW else None)
 
 
 def matching(letters: QuerySet[DeadLetter], text: str) -> QuerySet[DeadLetter]:
-    """Those of the letters in whose search text every word of ``text`` occurs; all of them for a blank one."""
+    """Those of the letters in whose search text every word of ``text`` occurs, or whose number it is; all of them for a
+    blank one."""
     found = search(text)
     return found.whole(letters) if found else letters
 
 
 def _texts(words: list[str]) -> QuerySet[SearchText]:
-    return SearchText.objects.filter(*(_holds("text", word) for word in words)).order_by()
+    return SearchText.objects.filter(*_all_of(words)).order_by()
+
+
+def _all_of(words: list[str], path: str = "") -> list[Q]:
+    """One condition for each word. ``path``: from the queried model to the search texts."""
+    found = []
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        number = _NUMBER.fullmatch(word)
+        if number:
+            # As everywhere in the text: a search for an invoice's number finds that invoice too.
+            found.append(Q(_holds(f"{path}text", word)) | Q(**{f"{path}pk": int(number[1])}))
+        elif word != _NUMBER_SIGN or not _NUMBER.fullmatch(following):
+            found.append(Q(_holds(f"{path}text", word)))
+    return found
 
 
 def _holds(field: str, word: str) -> Any:

@@ -87,12 +87,15 @@ def replay_batch(
     return answers(letters, _replay(letters, by, bulk, held))
 
 
-def discard_batch(letters: Sequence[DeadLetter], by: Actor, reason: str) -> dict[int, str]:
+def discard_batch(
+    letters: Sequence[DeadLetter], by: Actor, reason: str, bulk: BulkAction | None = None
+) -> dict[int, str]:
     """Close locked letters for good, in the caller's transaction; answers as ``replay_batch``.
 
+    ``bulk``: of which this is a part; its undo opens what it has closed itself, and nothing else.
     Raises ``InvalidAction`` as ``letter_discard``.
     """
-    return answers(letters, _discard(letters, by, clean_reason(reason)))
+    return answers(letters, _discard(letters, by, clean_reason(reason), bulk))
 
 
 def undo_batch(letters: Sequence[DeadLetter], by: Actor) -> dict[int, str]:
@@ -187,10 +190,11 @@ def _newest_job() -> Subquery:
     return Subquery(runs.values("job_id")[:1])
 
 
-def _discard(letters: Sequence[DeadLetter], by: Actor, reason: str) -> Done:
+def _discard(letters: Sequence[DeadLetter], by: Actor, reason: str, bulk: BulkAction | None = None) -> Done:
     done = checked(letters, Event.DISCARD)
     changed = [letter for letter in letters if letter.pk not in done.refused]
-    marks = {"discard_reason": reason, "drained_by": actor_name(by), "drained_at": timezone.now()}
+    name, now = actor_name(by), timezone.now()
+    marks = {"discard_reason": reason, "drained_by": name, "drained_at": now, "discarded_in": bulk}
     with transaction.atomic(savepoint=False):
         move(changed, Event.DISCARD, **marks)
         record(by, "letter.discard", changed, State.OPEN, reason=reason)
@@ -205,7 +209,7 @@ def _undo(letters: Sequence[DeadLetter], by: Actor) -> Done:
         if letter.pk not in done.refused and letter.drained_at is not None and letter.drained_at < oldest:
             done.refused[letter.pk] = InvalidAction("undo", TOO_LATE)
     changed = [letter for letter in letters if letter.pk not in done.refused]
-    marks = {"discard_reason": "", "drained_by": "", "drained_at": None}
+    marks = {"discard_reason": "", "drained_by": "", "drained_at": None, "discarded_in": None}
     with transaction.atomic(savepoint=False):
         move(changed, Event.UNDO, **marks)
         record(by, "letter.undo", changed, State.DISCARDED)

@@ -31,8 +31,8 @@ TRANSITIONS: dict[Event, Transition] = {
     Event.REPLAY: Transition(frozenset({State.OPEN}), State.REPLAYING, Action.REPLAY),
     Event.DISCARD: Transition(frozenset({State.OPEN}), State.DISCARDED, Action.DISCARD),
     Event.UNDO: Transition(frozenset({State.DISCARDED}), State.OPEN, Action.UNDO),
-    # From open too: of a replay that was taken for lost, or that a restored database does not know.
-    Event.SUCCEEDED: Transition(frozenset({State.REPLAYING, State.OPEN}), State.RESOLVED),
+    # From open and discarded too: of a replay that was taken for lost, or that a restored database does not know.
+    Event.SUCCEEDED: Transition(frozenset({State.REPLAYING, State.OPEN, State.DISCARDED}), State.RESOLVED),
     Event.DIED: Transition(frozenset({State.REPLAYING, State.OPEN}), State.OPEN),
     Event.CAME_BACK: Transition(frozenset({State.REPLAYING}), State.OPEN),
 }

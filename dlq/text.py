@@ -1,10 +1,6 @@
 """Making any bytes fit for a text column and for a person's eyes."""
 
-import re
-
 from jobops.contracts import error_text
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def visible(raw: bytes | str) -> str:
@@ -17,7 +13,7 @@ def capped(raw: bytes | str, limit: int) -> str:
     text = visible(raw)
     if len(text) <= limit:
         return text
-    note = f"\n… {len(text) - limit} characters left out …\n"
+    note = error_text.LEFT_OUT.format(len(text) - limit)
     room = limit - len(note)
     if room < 2:
         return text[:limit]
@@ -29,11 +25,3 @@ def one_line(raw: bytes | str, limit: int) -> str:
     """``visible`` text for a name: at most ``limit`` characters, no line breaks, the end cut with an ellipsis."""
     text = visible(raw).replace("\n", "\\n").replace("\t", "\\t")
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def storable_json(text: str) -> str:
-    """JSON as a text column takes it: the same document, with lone surrogates as JSON escapes.
-
-    (Control characters are escapes in JSON already.)
-    """
-    return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,13 +1,15 @@
 """The watch over replays that nothing was heard of: each is found, or its letter opens again and says so."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from dlq.endings import Ending, settle
+from dlq.locking import lock_letters
 from dlq.models import ReplayRun
 from jobops.context import relay
 from jobops.context.models import OutboxEntry
@@ -21,6 +23,7 @@ LOOK_AGAIN_LATER = timedelta(minutes=10)
 """For replays that run for longer than that: a hundred thousand of them shall not keep the watch busy."""
 SOON = timedelta(seconds=5)
 """For an end that Redis has and the duty for outcomes or deaths takes in at any moment."""
+CHUNK = 1000
 
 Run, Row = ReplayRun.State, OutboxEntry.State
 
@@ -50,7 +53,8 @@ def watch(engine: Engine, limit: int = 200) -> int:
     rows = {row.pk: row for row in OutboxEntry.objects.filter(pk__in=ids).defer("data")}
     fates = engine.scripts.fates(ids)
     endings = {run.pk: _verdict(run, rows.get(run.job_id), fates[run.job_id], now) for run in runs}
-    _conclude([ending for ending in endings.values() if ending is not None], rows.values())
+    parked = {pk for pk, row in rows.items() if row.state == Row.PARKED}
+    _conclude([(run, ending) for run in runs if (ending := endings[run.pk]) is not None], parked)
     pending = [run for run in runs if fates[run.job_id].pending]
     alive = [run for run in runs if endings[run.pk] is None and not fates[run.job_id].pending]
     _look_again(pending, now + SOON)
@@ -61,12 +65,16 @@ def watch(engine: Engine, limit: int = 200) -> int:
 
 def watch_all() -> int:
     """Have every replay looked for now: Redis is not the one that it was. Answers how many there are."""
-    return ReplayRun.objects.filter(state=Run.RUNNING).update(check_at=timezone.now())
+    total, after = 0, 0
+    while ids := list(_running().filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:CHUNK]):
+        total += _look_at(_running().filter(pk__in=ids), timezone.now())
+        after = ids[-1]
+    return total
 
 
-def watch_soon(job_id: str) -> int:
-    """Have this replay looked at in the next round, if it runs: somebody has just cancelled its job."""
-    return ReplayRun.objects.filter(job_id=job_id, state=Run.RUNNING).update(check_at=timezone.now())
+def watch_soon(*job_ids: str) -> int:
+    """Have these replays looked at in the next round, if they run: somebody has just cancelled their jobs."""
+    return _look_at(_running().filter(job_id__in=job_ids), timezone.now())
 
 
 def _verdict(run: ReplayRun, row: OutboxEntry | None, fate: Fate, now: datetime) -> Ending | None:
@@ -94,25 +102,46 @@ def _concluded(run: ReplayRun, state: ReplayRun.State, now: datetime, why: str) 
     return Ending(run.job_id, state, now, error=why, by_watch=True)
 
 
-def _conclude(endings: Sequence[Ending], rows: Iterable[OutboxEntry]) -> None:
-    """Open or resolve the letters. A parked row is cancelled with it: its job must not run when somebody lets it go
-    after the letter was replayed again."""
-    if not endings:
+def _conclude(ended: Sequence[tuple[ReplayRun, Ending]], parked: set[str]) -> None:
+    """Open or resolve the letters. ``parked``: ids of the jobs whose row was parked when it was looked at. Such a row
+    is cancelled with it: its job must not run when somebody lets it go after the letter was replayed again."""
+    if not ended:
         return
-    parked = [row.pk for row in rows if row.state == Row.PARKED]
     with transaction.atomic():
-        ended = {ending.job_id for ending in endings}
-        mine = OutboxEntry.objects.filter(pk__in=[pk for pk in parked if pk in ended])
-        if parked:
-            relay.cancel(mine.filter(state=Row.PARKED))
-        # One that was let go in this very moment is on its way again.
-        gone_on = set(mine.exclude(state=Row.CANCELLED).values_list("pk", flat=True)) if parked else set()
+        # First, as everybody who holds a row of the outbox and a letter.
+        lock_letters({run.letter_id for run, _ in ended})
+        # One that was let go since may be in Redis by now, and its row gone: it is on its way again.
+        gone_on = parked - _given_up(parked & {run.job_id for run, _ in ended})
+        endings = [ending for run, ending in ended if not (ending.by_watch and run.job_id in gone_on)]
         for ending in endings:
-            if ending.by_watch and ending.job_id not in gone_on:
+            if ending.by_watch:
                 log.warning("replay %s is over: %s", ending.job_id, ending.error)
-        settle([ending for ending in endings if ending.job_id not in gone_on])
+        settle(endings)
+
+
+def _given_up(parked: set[str]) -> set[str]:
+    """Those of the rows that are parked still, and cancelled now."""
+    if not parked:
+        return set()
+    rows = OutboxEntry.objects.filter(pk__in=parked, state=Row.PARKED)
+    locked = list(rows.select_for_update().order_by("pk").values_list("pk", flat=True))
+    relay.cancel(OutboxEntry.objects.filter(pk__in=locked, state=Row.PARKED))
+    return set(OutboxEntry.objects.filter(pk__in=locked, state=Row.CANCELLED).values_list("pk", flat=True))
 
 
 def _look_again(runs: Sequence[ReplayRun], at: datetime) -> None:
+    # Who holds one of them at this moment ends it, or has it looked at sooner.
     if runs:
-        ReplayRun.objects.filter(pk__in=[run.pk for run in runs], state=Run.RUNNING).update(check_at=at)
+        _look_at(_running().filter(pk__in=[run.pk for run in runs]), at, skip_locked=True)
+
+
+def _running() -> QuerySet[ReplayRun]:
+    return ReplayRun.objects.filter(state=Run.RUNNING)
+
+
+def _look_at(runs: QuerySet[ReplayRun], at: datetime, *, skip_locked: bool = False) -> int:
+    """Have the watch look at these running replays at that instant; answers how many they are."""
+    with transaction.atomic():
+        # In one order, as everybody who takes many: or two might wait for each other.
+        locked = runs.select_for_update(no_key=True, skip_locked=skip_locked).order_by("pk")
+        return ReplayRun.objects.filter(pk__in=list(locked.values_list("pk", flat=True))).update(check_at=at)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from jobops.contracts.error_text import storable_json, visible
+
 # What a spreadsheet takes for a formula, in the first place or after blanks; the wide forms too.
 _FORMULA = re.compile(r"\s*[=+\-@|%\uff1d\uff0b\uff0d\uff20]")
 
@@ -21,12 +23,12 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iter
 
 
 def cell_of(value: Any) -> Any:
-    """The value as a cell, with an apostrophe before what would be calculated."""
+    """The value as a cell, with an apostrophe before what would be calculated, and spelled out what cannot be seen."""
     if isinstance(value, (dict, list)):
-        value = json.dumps(value, ensure_ascii=False, default=str)
-    if isinstance(value, str) and _FORMULA.match(value):
-        return f"'{value}"
-    return value
+        value = storable_json(json.dumps(value, ensure_ascii=False, default=str))
+    elif isinstance(value, str):
+        value = visible(value)
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 class _Pass:

@@ -1,21 +1,48 @@
-// Keys for those who triage many: j and k go from row to row, x ticks. They count only while a row has the focus, so
-// that nobody sets them off by accident; Enter opens what has the focus, as ever.
+// Keys for those who triage many: j and k go from row to row, x ticks, Enter opens what has the focus, as ever. They
+// count while the focus is nowhere or in the page's main part, never in a field to type into. Who speaks to the
+// computer or types by accident turns them off, and they stay off in this browser.
 (() => {
   "use strict";
+  const OFF = "keys-off";
   const hint = document.getElementById("keys");
-  if (hint) hint.hidden = false;
+  if (!hint) return;
+
+  const kept = () => {
+    try { return localStorage.getItem(OFF) === "1"; } catch { return false; }
+  };
+  let off = kept();
+
+  const show = () => {
+    hint.hidden = false;
+    for (const part of hint.querySelectorAll("[data-key]")) part.hidden = off;
+    hint.querySelector("[data-toggle-keys]").textContent = off ? "Turn the keys on" : "Turn off";
+  };
+
+  hint.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-toggle-keys]")) return;
+    off = !off;
+    try { localStorage.setItem(OFF, off ? "1" : "0"); } catch { /* Then it holds for this page. */ }
+    show();
+  });
+
+  const rows = () => [...document.querySelectorAll(".ll tbody tr")];
+  // Where somebody has scrolled to, and not far above.
+  const firstInView = () => rows().find((row) => row.getBoundingClientRect().top >= 0) || rows()[0];
+
+  const goTo = (row) => row && row.querySelector(".err").focus();
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const row = event.target.closest && event.target.closest(".ll tbody tr");
-    if (!row || event.target.matches("select, textarea, input:not([type=checkbox])")) return;
-    if (event.key === "j" || event.key === "k") {
-      const next = event.key === "j" ? row.nextElementSibling : row.previousElementSibling;
-      if (next) next.querySelector(".err").focus();
-    } else if (event.key === "x") {
-      const box = row.querySelector('input[name="ids"]');
-      if (box) box.click();
-    } else return;
+    if (off || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const at = event.target;
+    if (at !== document.body && !at.closest("main")) return;
+    if (at.matches("select, textarea, input:not([type=checkbox])")) return;
+    const row = at.closest(".ll tbody tr");
+    if (event.key === "j") goTo(row ? row.nextElementSibling : firstInView());
+    else if (event.key === "k" && row) goTo(row.previousElementSibling);
+    else if (event.key === "x" && row) row.querySelector('input[name="ids"]')?.click();
+    else return;
     event.preventDefault();
   });
+
+  show();
 })();

@@ -45,6 +45,26 @@
     if (asOf) line.title = `Refreshed ${asOf.dataset.asOfFull}. Figures refresh every 5 s while this tab is in view.`;
   };
 
+  // A message tells of what was done. Once the region has moved on from there it would contradict it, so it goes;
+  // not one that offers an undo, nor one with the focus in it.
+  const state = () => region.querySelector("[data-state]")?.dataset.state;
+  const first = state();
+  const drop = () => {
+    if (state() === first) return;
+    for (const message of document.querySelectorAll("[data-passing]"))
+      if (!message.contains(document.activeElement)) message.remove();
+  };
+
+  // The navigation stands outside of the region: its number comes with the answer.
+  const count = () => {
+    const told = region.querySelector("[data-undrained]");
+    if (!told) return;
+    for (const place of document.querySelectorAll("[data-undrained-count]")) {
+      if (place.textContent !== told.dataset.undrained) place.textContent = told.dataset.undrained;
+      place.hidden = told.dataset.undrained === "0";
+    }
+  };
+
   region.addEventListener("htmx:finally:request", (event) => {
     if (event.target !== region) return;
     const status = event.detail.ctx.response ? event.detail.ctx.response.status : 0;
@@ -52,9 +72,11 @@
     if (status >= 200 && status < 400) {
       fresh = Date.now();
       pause = EVERY;
+      drop();
     } else {
       pause = Math.min(SLOWEST, pause * 2);
     }
+    count();
     say();
     plan(pause);
   });

@@ -43,14 +43,14 @@
     for (const box of [...boxes(), find("all-match")]) box.checked = false;
     tell("");
     say();
-    find("all-match").focus();
+    (find("all-match").disabled ? boxes()[0] : find("all-match"))?.focus();
   });
 
   // Nothing ticked, nothing to do: the server would say so too.
   region.addEventListener("submit", (event) => {
     if (event.target !== form() || ticked.size || find("all-match").checked) return;
     event.preventDefault();
-    tell("Nothing is ticked. Tick what is meant, or take all that match.");
+    tell(`Nothing is ticked. Tick what is meant${find("all-match").disabled ? "" : ", or take all that match"}.`);
   });
 
   region.addEventListener("htmx:finally:request", (event) => {

@@ -70,7 +70,8 @@ def can(user: AnyUser, action: Action, tenant: Tenant | None = None) -> Allowed:
     roles = roles_in(user, tenant)
     if not roles:
         # Says nothing about the tenant: for this person it does not exist.
-        return Allowed(False, "You have no role here.")
+        is_member = tenant is None and user.is_authenticated and user.is_active and bool(_memberships(user))
+        return Allowed(False, "This is for our team only." if is_member else "You have no role here.")
     refusals = []
     for role in roles:
         rule = TABLE[action][role]

@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 from jobops.audit import recording
 from jobops.engine.client import Engine
 from tenants.errors import AlreadyPaused, EngineAway, TenantBusy, TenantGone
-from tenants.leftovers import cancel_jobs, leftovers
+from tenants.leftovers import cancel_jobs, cancel_rows, leftovers
 from tenants.models import Tenant
 from tenants.policy import get_pusher
 from tenants.recorded import facts_of, record_membership, record_tenant
@@ -60,13 +60,17 @@ def _clear_away(tenant: Tenant, by: Actor, engine: Engine) -> None:
         change = tenant_set(tenant=tenant, by=by, intake_closed=True)
     if not change.in_force:
         raise EngineAway(f"{change.problem}; the tenant was paused, not deleted")
-    cancelled = cancel_jobs(tenant, engine)
-    if cancelled:
-        done = {"cancelled": cancelled}
-        recording.record(
-            by, recording.Change("tenant.cancel_jobs", "tenant", tenant.slug, tenant.pk, tenant.slug, {}, done)
-        )
-    log.warning("%d jobs of tenant %s were cancelled for its deletion", cancelled, tenant.slug)
+    _note_cancelled(tenant, by, cancel_jobs(tenant, engine))
+
+
+def _note_cancelled(tenant: Tenant, by: Actor, count: int) -> None:
+    if not count:
+        return
+    change = recording.Change(
+        "tenant.cancel_jobs", "tenant", tenant.slug, tenant.pk, tenant.slug, {}, {"cancelled": count}
+    )
+    recording.record(by, change)
+    log.warning("%d jobs of tenant %s were cancelled for its deletion", count, tenant.slug)
 
 
 def _delete(tenant: Tenant, by: Actor) -> None:
@@ -77,6 +81,8 @@ def _delete(tenant: Tenant, by: Actor) -> None:
             record_membership(membership, by, membership.role, "")
         record_tenant("tenant.delete", now, by, facts_of(now), {})
         Tenant.objects.filter(pk=pk).delete()
+        # After that statement, which waits for everybody who has a letter of its locked: no replay is missed.
+        _note_cancelled(tenant, by, cancel_rows(tenant))
         # Dropped before the commit: without Redis the row stays, and no policy is left behind that nobody would
         # ever clear away. If the commit fails, the row is there and its policy is pushed again.
         get_pusher().drop_policy(slug)

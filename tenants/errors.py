@@ -10,19 +10,19 @@ class TenantError(Exception):
 
 
 class InvalidTenant(TenantError):
-    """A value that no tenant may have; ``field`` is its name."""
+    """A value that no tenant may have; ``field`` is its name, ``problem`` what would be right."""
 
     def __init__(self, field: str, message: str) -> None:
-        self.field = field
+        self.field, self.problem = field, message
         super().__init__(f"{field}: {message}")
 
 
-class TenantExists(TenantError):
+class TenantExists(InvalidTenant):
     """Another tenant has this slug already."""
 
     def __init__(self, slug: str) -> None:
         self.slug = slug
-        super().__init__(f"slug: a tenant {slug!r} exists already; choose another slug, or change that one with 'set'")
+        super().__init__("slug", f"a tenant {slug!r} exists already; choose another, or change that one with 'set'")
 
 
 class TenantBusy(TenantError):

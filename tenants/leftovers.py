@@ -1,11 +1,17 @@
 """What of a tenant is still alive, wherever it may be."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+from django.db.models import QuerySet
+from redis.exceptions import ResponseError
+
+from jobops.context import relay
 from jobops.context.models import OutboxEntry
 from jobops.engine import keys as rq
 from jobops.engine.client import Engine
+from jobops.engine.errors import EngineError
 from jobops.engine.lanes import known_lanes, of_every_lane
+from jobops.engine.link import is_away
 from jobops.engine.queues import read_queues
 from tenants.models import Tenant
 
@@ -13,6 +19,9 @@ CHUNK = 500
 
 Counter = Callable[[Tenant], int]
 _counters: dict[str, Counter] = {}
+
+Listener = Callable[[Sequence[str]], object]
+_listeners: list[Listener] = []
 
 
 def register_leftover(name: str, counter: Counter) -> None:
@@ -23,15 +32,19 @@ def register_leftover(name: str, counter: Counter) -> None:
     _counters[name] = counter
 
 
+def tell_cancelled(listener: Listener) -> None:
+    """Have ``listener(job_ids)`` called, in its transaction, when a deletion cancels rows of the outbox."""
+    _listeners.append(listener)
+
+
 def leftovers(tenant: Tenant, engine: Engine) -> dict[str, int]:
     """What is left, by name; empty: nothing. Walks all delayed jobs, so not for pages. Raises ``redis.RedisError``."""
     queues = read_queues(of_every_lane(engine), [tenant.slug])
-    alive = (OutboxEntry.State.WAITING, OutboxEntry.State.PARKED)
     found = {
         "waiting jobs": sum(queue.depth for queue in queues),
         "running jobs": sum(queue.running for queue in queues),
         "delayed jobs": sum(1 for _ in delayed_ids(engine, tenant.slug)),
-        "jobs in the outbox": OutboxEntry.objects.filter(tenant=tenant.slug, state__in=alive).count(),
+        "jobs in the outbox": _rows(tenant).count(),
     }
     found |= {name: counter(tenant) for name, counter in _counters.items()}
     return {name: count for name, count in found.items() if count}
@@ -46,7 +59,38 @@ def cancel_jobs(tenant: Tenant, engine: Engine) -> int:
     for lane in known_lanes(engine):
         queue = rq.rq_queue(f"{tenant.slug}.{lane}")
         ids += [_text(raw) for raw in engine.redis.lrange(queue, 0, -1)]
-    return sum(engine.scripts.cancel(job_id, tenant.slug) == "cancelled" for job_id in ids)
+    return sum(_is_cancelled(engine, job_id, tenant.slug) for job_id in ids)
+
+
+def cancel_rows(tenant: Tenant) -> int:
+    """Cancel its rows of the outbox, in the caller's transaction; answers how many.
+
+    Nobody must be able to write more of them, and Redis must take no job of it: what is being pushed at this moment
+    is refused there.
+    """
+    # In one order, as everybody who takes many.
+    ids = list(_rows(tenant).select_for_update().order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(ids), CHUNK):
+        chunk = ids[start : start + CHUNK]
+        relay.give_up(OutboxEntry.objects.filter(pk__in=chunk))
+        for listener in _listeners:
+            listener(chunk)
+    return len(ids)
+
+
+def _rows(tenant: Tenant) -> QuerySet[OutboxEntry]:
+    """Those that may still run. What a former owner of the slug left says so, and is refused when it is pushed."""
+    alive = (OutboxEntry.State.WAITING, OutboxEntry.State.PARKED)
+    return OutboxEntry.objects.filter(tenant=tenant.slug, state__in=alive, tenant_uid__in=("", str(tenant.pk)))
+
+
+def _is_cancelled(engine: Engine, job_id: str, slug: str) -> bool:
+    try:
+        return engine.scripts.cancel(job_id, slug) == "cancelled"
+    except (ResponseError, EngineError) as error:
+        if is_away(error):
+            raise
+        return False  # no record of a job: nothing that could run
 
 
 def delayed_ids(engine: Engine, slug: str) -> Iterator[str]:
@@ -65,7 +109,10 @@ def _of_tenant(engine: Engine, slug: str, members: list[bytes]) -> list[str]:
     with engine.redis.pipeline(transaction=False) as pipe:
         for job_id in ids:
             pipe.hget(rq.rq_job(job_id), "jo_tenant")
-        owners = pipe.execute()
+        owners = pipe.execute(raise_on_error=False)  # a key of another kind is nobody's job
+    for owner in owners:
+        if isinstance(owner, Exception) and is_away(owner):
+            raise owner
     return [job_id for job_id, owner in zip(ids, owners, strict=True) if owner == slug.encode()]
 
 

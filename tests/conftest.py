@@ -89,7 +89,7 @@ def groups_outlive_a_flush() -> Iterator[None]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs the database, so that `-m django_db` finds it all, and skip what needs a browser we lack."""
     no_browser = None if tools.chromium() else pytest.mark.skip(reason="Chromium is not installed")
     for item in items:
@@ -98,6 +98,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.django_db(transaction="transactional_db" in fixtures))
         if no_browser and item.get_closest_marker("browser"):
             item.add_marker(no_browser)
+    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        # Not skipped: they are run, on the other database.
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("postgres_only")])
+        items[:] = [item for item in items if not item.get_closest_marker("postgres_only")]
 
 
 @pytest.hookimpl(wrapper=True)

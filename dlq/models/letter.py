@@ -80,6 +80,17 @@ class DeadLetter(models.Model):
     discard_reason = models.CharField(max_length=500, blank=True)
     drained_by = models.CharField(max_length=150, blank=True)
     drained_at = models.DateTimeField(null=True, blank=True)
+    # Without a constraint and an index: a bulk action that ran is never deleted, so nobody looks for letters by it.
+    discarded_in = models.ForeignKey(
+        "dlq.BulkAction",
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        help_text="The bulk action that discarded it, as long as that stands.",
+    )
 
     tenant_uid: str = ""
     """Not stored: whose job it was, by the tenant's lasting identity."""

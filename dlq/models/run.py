@@ -48,6 +48,10 @@ class ReplayRun(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["check_at", "id"], name="replay_run_watch", condition=models.Q(state="running")),
             models.Index(fields=["bulk", "state"], name="replay_run_by_bulk"),
+            # What ended lately, the newest first.
+            models.Index(
+                fields=["-ended_at", "-id"], name="replay_run_by_end", condition=models.Q(ended_at__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:

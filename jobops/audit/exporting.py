@@ -8,6 +8,7 @@ from datetime import UTC
 from typing import Any
 
 from jobops.audit.models import AuditEntry
+from jobops.contracts.error_text import storable_json
 from jobops.spreadsheets import csv_lines
 
 COLUMNS = (
@@ -37,7 +38,7 @@ def row_of(entry: AuditEntry) -> dict[str, Any]:
 def as_jsonl(entries: Iterable[AuditEntry]) -> Iterator[str]:
     """One JSON object a line."""
     for entry in entries:
-        yield json.dumps(row_of(entry), ensure_ascii=False) + "\n"
+        yield storable_json(json.dumps(row_of(entry), ensure_ascii=False)) + "\n"
 
 
 def as_csv(entries: Iterable[AuditEntry]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from django.utils import timezone
@@ -23,7 +23,7 @@ class AuditFilter:
     """What is asked of rows; an empty field asks nothing. All are text as people write it.
 
     ``who``: an actor's name, of a command also without ``command:``. ``what``: an action (``letter.replay``) or a kind
-    of them (``letter``). ``tenant``: a slug. ``target``: ``letter 58112``. ``request``: a request's id. ``since`` and
+    of them (``letter``). ``tenant``: a slug. ``target``: ``letter:58112``. ``request``: a request's id. ``since`` and
     ``until``: a date, a time in the active zone, or how long ago (``2h``).
     """
 
@@ -88,7 +88,8 @@ def instant_of(text: str) -> datetime | None:
             at = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - made aware below
         if at is None:
             return None
-        at = timezone.make_aware(at) if timezone.is_naive(at) else at
+        # PostgreSQL takes no offset of many hours.
+        at = (timezone.make_aware(at) if timezone.is_naive(at) else at).astimezone(UTC)
         return at if 1970 <= at.year < 9999 else None
     except (ValueError, OverflowError):
         return None
@@ -98,7 +99,7 @@ def _fault(name: str, text: str) -> str:
     if name in ("since", "until") and instant_of(text) is None:
         return "write a date, a time such as 2026-03-12 03:00, or how long ago, such as 2h"
     if name == "target" and not _TARGET.fullmatch(text):
-        return "write what it is and which, such as: letter 58112"
+        return "write what it is and which, such as letter:58112"
     if name == "what" and not _ACTION.fullmatch(text):
         return "write an action such as letter.replay, or a kind of them such as letter"
     return ""

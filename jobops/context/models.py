@@ -44,6 +44,13 @@ class OutboxEntry(models.Model):
         db_default="",  # a process of the release before writes rows without it
         help_text="The death (job:attempt) that it is a replay of.",
     )
+    tenant_uid = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",  # as above
+        help_text="The tenant's lasting identity, as its slug may be given anew; empty: not known.",
+    )
 
     state = models.CharField(max_length=20, choices=State.choices, default=State.WAITING)
     parked_as = models.CharField(max_length=20, choices=Parked.choices, blank=True)

@@ -102,6 +102,7 @@ def job_of(row: OutboxEntry) -> NewJob:
         front=row.front,
         result_ttl_s=row.result_ttl_s,
         replay_of=row.replay_of,
+        tenant_uid=row.tenant_uid,
     )
 
 
@@ -153,6 +154,7 @@ def _row(job: NewJob, now: datetime, tried: bool, error: str) -> OutboxEntry:
         front=job.front,
         result_ttl_s=job.result_ttl_s,
         replay_of=job.replay_of,
+        tenant_uid=job.tenant_uid,
         created_at=now,
         first_pushed_at=now if tried else None,
         next_try_at=now + RELAY_AFTER,

@@ -136,8 +136,20 @@ def unpark(job_id: str) -> bool:
 def cancel(rows: QuerySet[OutboxEntry]) -> int:
     """Cancel those of the rows that nobody is pushing at this moment; answers how many."""
     idle = Q(claim_token="") | Q(next_try_at__lte=timezone.now())
-    alive = Q(state__in=[OutboxEntry.State.WAITING, OutboxEntry.State.PARKED])
-    return rows.filter(idle & alive).update(
+    return _end(rows.filter(idle))
+
+
+def give_up(rows: QuerySet[OutboxEntry]) -> int:
+    """Cancel those of the rows that have not ended, also what is being pushed; answers how many.
+
+    For when Redis refuses their jobs anyway, as their tenant is gone.
+    """
+    return _end(rows)
+
+
+def _end(rows: QuerySet[OutboxEntry]) -> int:
+    alive = (OutboxEntry.State.WAITING, OutboxEntry.State.PARKED)
+    return rows.filter(state__in=alive).update(
         state=OutboxEntry.State.CANCELLED, ended_at=timezone.now(), parked_as="", claim_token=""
     )
 

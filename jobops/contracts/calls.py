@@ -95,6 +95,7 @@ class Call(Generic[P]):
             delay_ms=self.delay_ms,
             due_at_ms=self.due_at_ms,
             front=self.front,
+            tenant_uid=_uid_of(self.tenant),
         )
 
 
@@ -159,6 +160,12 @@ def _label(field: str, value: object) -> str:
     if isinstance(value, str) and 0 < len(value) <= LABEL_LIMIT and value.isprintable():
         return value
     raise InvalidJob(field, f"{value!r} cannot be used; give 1 to {LABEL_LIMIT} printable characters")
+
+
+def _uid_of(tenant: str) -> str:
+    """Whose job it is, for one that a job of the same tenant enqueues: it may outlive its tenant."""
+    job = running_job()
+    return job.tenant_uid if job is not None and job.tenant == tenant else ""
 
 
 def _inherited() -> str:

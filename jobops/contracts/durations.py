@@ -25,7 +25,9 @@ _UNITS_MS = {
 _PART = r"\d{1,12}(?:\.\d{1,6})?(?:ms|[smhdw])"
 _WHOLE = re.compile(rf"(?:{_PART})+", re.ASCII)
 _PARTS = re.compile(r"([\d.]+)(ms|[smhdw])", re.ASCII)
-_HINT = 'write it as "30s", "5m", "4h", "2d", "1h30m" or "500ms", as a timedelta, or as a number of seconds'
+_HINT = 'write it as "30s", "5m", "4h", "2d", "1h30m" or "500ms"'
+# Who wrote text may be a person at a command or a page, who can give nothing else.
+_HINT_IN_CODE = f"{_HINT}, as a timedelta, or as a number of seconds"
 
 
 def parse(value: object) -> timedelta:
@@ -54,7 +56,7 @@ def _read(value: object) -> timedelta:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if isinstance(value, float) and not math.isfinite(value):
-            raise BadValue(f"{value!r} is not a duration", _HINT)
+            raise BadValue(f"{value!r} is not a duration", _HINT_IN_CODE)
         # Clamped first: timedelta() itself raises OverflowError on a huge number.
         seconds = max(-1.0, min(value, LONGEST.total_seconds() + 1))
         return timedelta(seconds=seconds)
@@ -63,4 +65,5 @@ def _read(value: object) -> timedelta:
         if _WHOLE.fullmatch(text):
             ms = sum(float(number) * _UNITS_MS[unit] for number, unit in _PARTS.findall(text))
             return timedelta(milliseconds=min(ms, LONGEST / timedelta(milliseconds=1) + 1))
-    raise BadValue(f"{value!r} is not a duration", _HINT)
+        raise BadValue(f"{value!r} is not a duration", _HINT)
+    raise BadValue(f"{value!r} is not a duration", _HINT_IN_CODE)

@@ -17,9 +17,14 @@ CLASS_LIMIT = 200
 MOST_FRAMES = 2_000
 """Innermost frames that are formatted: a job may have raised the recursion limit."""
 
+CUT_MARK = " [cut] "
+LEFT_OUT = "\n… {} characters left out …\n"
+"""What stands where the middle of a text was cut out, by ``clean`` and by others. What hides secrets looks for it."""
+
 # Everything that acts instead of showing: C0 but tab and newline, DEL, C1, direction overrides, line separators that
 # break logs, and lone surrogates, which no database takes. PostgreSQL refuses NUL in any text.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def class_of(error: BaseException) -> str:
@@ -62,6 +67,14 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(_escaped, text.replace("\r\n", "\n"))
 
 
+def storable_json(text: str) -> str:
+    """JSON as a text column or a file takes it: the same document, with lone surrogates as JSON escapes.
+
+    (Control characters are escapes in JSON already.)
+    """
+    return text if text.isascii() else _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def clean(text: str, limit: int) -> str:
     """``visible`` text with its middle cut out above ``limit`` bytes."""
     # Cut twice: before the escaping, which a text of many megabytes would make dear, and after it.
@@ -79,7 +92,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _head_and_tail(data: bytes, limit: int) -> str:
-    mark = b" [cut] "
+    mark = CUT_MARK.encode()
     room = max(limit - len(mark), 0)
     tail = room // 2
     head = data[: room - tail].decode("utf-8", "ignore")

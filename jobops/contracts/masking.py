@@ -1,30 +1,34 @@
 """What is secret in a job's arguments, result and error is replaced by dots: on pages, fragments and in commands alike.
 
 Masked are the arguments that the job's contract names in ``redact``, whatever has the name of a secret at any
-depth, and user and password in URLs; and the same values where the text of an error or a traceback repeats them.
+depth, and user and password in URLs; and the same values where another argument, an error or a traceback repeats
+them. Where it cannot be told what is secret, a text is hidden as a whole.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from jobops.contracts.error_text import visible
 from jobops.contracts.job_type import JobType
+from jobops.contracts.secret_values import DOTS, UNREADABLE, Secrets
 
-DOTS = "••••••••"
-SHORTEST_SECRET = 4
-"""A shorter value in an error's text says nothing, and would blot out half of it."""
+NO_SECRETS = Secrets()
+UNKNOWN_SECRETS = Secrets(instead=UNREADABLE)
+"""Those of arguments that cannot be read: nobody knows what to look for."""
 
 _SECRET = re.compile(
     r"pass(word|wd|phrase)?$|secret|token|api_?key|authorization|credential|private_?key", re.IGNORECASE
 )
 # It begins at the colon: from a scheme's first letter on, a long word without one would take quadratic time.
 _URL_LOGIN = re.compile(r"(?<=[\w+.-])://[^\s/@:]*:[^\s/@]*@")
+# Text whose forms are all the same.
+_PLAIN = re.compile(r"[ !#-&(-\[\]-~]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +41,50 @@ class Argument:
 
 
 def shown_arguments(
-    job_type: JobType | None, args: Sequence[Any], kwargs: Mapping[str, Any], *, mask: bool = True
+    job_type: JobType | None,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    mask: bool = True,
+    secrets: Secrets | None = None,
 ) -> list[Argument]:
-    """A job's arguments by name. Of a type that this process does not know, all are masked for those with ``mask``."""
+    """A job's arguments by name. Of a type that this process does not know, all are masked for those with ``mask``.
+
+    ``secrets``: the same arguments' ``secrets_of``, from whom has them already.
+    """
     named = _named(job_type, args, kwargs)
     if not mask:
         return [Argument(name, value, False) for name, value in named.items()]
-    return [_argument(job_type, name, value) for name, value in named.items()]
+    known = secrets_of(job_type, args, kwargs) if secrets is None else secrets
+    return [_argument(job_type, name, value, known) for name, value in named.items()]
 
 
-def masked_value(value: Any, secrets: Sequence[str] = ()) -> Any:
-    """The value with what is secret inside it hidden, also where its texts repeat ``secrets``."""
+def masked_value(value: Any, secrets: Secrets = NO_SECRETS) -> Any:
+    """The value with what is secret inside it hidden, also where it repeats ``secrets``."""
+    if secrets.instead:
+        return secrets.instead
     if isinstance(value, Mapping):
-        return {key: DOTS if _SECRET.search(str(key)) else masked_value(each, secrets) for key, each in value.items()}
+        return {
+            masked_text(str(key), secrets): DOTS if _SECRET.search(str(key)) else masked_value(each, secrets)
+            for key, each in value.items()
+        }
     if isinstance(value, list | tuple):
         return [masked_value(each, secrets) for each in value]
-    return masked_text(value, secrets) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return masked_text(value, secrets)
+    # A number or a date is hidden where it is the secret, not where its digits hold it.
+    return DOTS if secrets.values and any(form in secrets for form in _forms(value)) else value
 
 
-def secrets_of(job_type: JobType | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """The values that are hidden, as they may stand in a text; the longest first."""
+def secrets_of(job_type: JobType | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Secrets:
+    """The values that are hidden, as they may stand in a text."""
     named = _named(job_type, args, kwargs)
-    found = {text for name, value in named.items() for text in _texts(value, _is_redacted(job_type, name))}
-    return sorted((text for text in found if len(text) >= SHORTEST_SECRET), key=lambda text: (-len(text), text))
+    return Secrets(text for name, value in named.items() for text in _texts(value, _is_redacted(job_type, name)))
 
 
-def masked_text(text: str, secrets: Iterable[str]) -> str:
+def masked_text(text: str, secrets: Secrets = NO_SECRETS) -> str:
     """A text without these values and without logins in URLs."""
-    for secret in secrets:
-        text = text.replace(secret, DOTS)
-    return _without_logins(text)
+    return _without_logins(secrets.hide(text))
 
 
 def _named(job_type: JobType | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,10 +93,10 @@ def _named(job_type: JobType | None, args: Sequence[Any], kwargs: Mapping[str, A
     return {**{f"args[{index}]": value for index, value in enumerate(args)}, **kwargs}
 
 
-def _argument(job_type: JobType | None, name: str, value: Any) -> Argument:
-    if _is_redacted(job_type, name):
+def _argument(job_type: JobType | None, name: str, value: Any, secrets: Secrets) -> Argument:
+    if secrets.instead or _is_redacted(job_type, name):
         return Argument(name, DOTS, True)
-    hidden = masked_value(value)
+    hidden = masked_value(value, secrets)
     return Argument(name, hidden, hidden != value)
 
 
@@ -103,7 +121,7 @@ def _forms(value: Any) -> Iterator[str]:
     yield str(value)
     if isinstance(value, date):
         yield value.isoformat()
-    if isinstance(value, str):
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
         yield visible(value)
         yield repr(value)[1:-1]
         yield json.dumps(value)[1:-1]
@@ -111,4 +129,4 @@ def _forms(value: Any) -> Iterator[str]:
 
 
 def _without_logins(text: str) -> str:
-    return _URL_LOGIN.sub(f"://{DOTS}@", text)
+    return _URL_LOGIN.sub(f"://{DOTS}@", text) if "://" in text else text

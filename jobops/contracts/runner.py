@@ -133,6 +133,7 @@ def _call(job: ClaimedJob, func: Callable[..., Any], args: Any, kwargs: Any, ala
         attempt=job.attempt,
         max_attempts=job.max_attempts,
         correlation_id=job.correlation_id or job.id,
+        tenant_uid=job.tenant_uid,
     )
     with running(current), alarm(job.timeout_ms / 1000):
         return func(*args, **kwargs)

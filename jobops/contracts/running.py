@@ -12,7 +12,10 @@ from structlog.contextvars import bound_contextvars
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """The job that runs: ``attempt`` counts from 1, ``correlation_id`` is shared by the jobs of one chain."""
+    """The job that runs: ``attempt`` counts from 1, ``correlation_id`` is shared by the jobs of one chain.
+
+    ``tenant_uid``: whose job it is; the tenant's slug may be another customer's by now. Empty: not known.
+    """
 
     id: str
     tenant: str
@@ -21,6 +24,7 @@ class RunningJob:
     attempt: int
     max_attempts: int
     correlation_id: str
+    tenant_uid: str = ""
 
 
 _running: ContextVar[RunningJob | None] = ContextVar("jobops_running_job", default=None)

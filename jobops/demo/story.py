@@ -34,11 +34,16 @@ class Line:
     now: str
     so_far: str
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether it waits for somebody to mend it."""
+        return self.server.mode == "broken"
+
 
 def lines_of(servers: Sequence[Server]) -> list[Line]:
     """The rows; what is broken stands first."""
     lines = [_line(server) for server in servers]
-    return sorted(lines, key=lambda line: line.server.mode != "broken")
+    return sorted(lines, key=lambda line: not line.is_broken)
 
 
 def _line(server: Server) -> Line:

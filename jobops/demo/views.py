@@ -1,4 +1,7 @@
-"""The demo's own page, ``/demo/``: what the customers' servers answer, and buttons that mend and break them."""
+"""The demo's own page, ``/demo/``: what the customers' servers answer, and buttons that mend and break them.
+
+Staff look at it; the buttons are for those who may replay.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,19 @@ from dlq.models import UNDRAINED, DeadLetter
 from jobops.audit.recording import Change, record
 from jobops.demo import control
 from jobops.demo.story import lines_of, title_of
-from tenants.access import can
+from tenants.access import can, sees_all
 from tenants.roles import Action
 
 PAYMENT = "billing.capture_payment"
+MAY_NOT = "Only those who may replay dead letters mend and break servers."
 
 
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     """The servers, one row each, and what there is to try."""
-    _allow(request)
+    allowed = can(request.user, Action.SEE_FLEET)
+    if not allowed:
+        raise PermissionDenied(allowed.reason)
     try:
         found, away = control.servers(), ""
     except control.ServerAway as error:
@@ -34,6 +40,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "title": title_of(found, unpaid),
         "unpaid": unpaid,
         "payment": PAYMENT,
+        "may_not": "" if can(request.user, Action.REPLAY) else MAY_NOT,
         "as_of": timezone.now(),
     }
     return render(request, "demo/page.html", context)
@@ -52,7 +59,9 @@ def break_(request: HttpRequest, endpoint: str) -> HttpResponse:
 
 
 def _set(request: HttpRequest, endpoint: str, mode: str, done: str) -> HttpResponse:
-    _allow(request)
+    allowed = can(request.user, Action.REPLAY)
+    if not allowed:
+        raise PermissionDenied(MAY_NOT if sees_all(request.user) else allowed.reason)
     try:
         before = control.set_mode(endpoint, mode)
     except KeyError:
@@ -64,9 +73,3 @@ def _set(request: HttpRequest, endpoint: str, mode: str, done: str) -> HttpRespo
         record(request.user, Change(f"demo.{verb}", "demo", endpoint, before={"mode": before}, after={"mode": mode}))
         messages.success(request, done)
     return redirect("demo")
-
-
-def _allow(request: HttpRequest) -> None:
-    allowed = can(request.user, Action.REPLAY)
-    if not allowed:
-        raise PermissionDenied(allowed.reason)

@@ -16,6 +16,7 @@ CODES: dict[str, Invariant] = {
     "job_without_lease": "I1",
     "lease_without_job": "I1",
     "death_without_record": "I1",
+    "replay_without_record": "I1",
     "letter_and_live_job": "I1",
     "letter_replaying_without_job": "I1",
     "run_without_replaying_letter": "I1",

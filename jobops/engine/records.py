@@ -26,7 +26,8 @@ class NewJob:
     """A job as it is enqueued. ``delay_ms`` counts from now; ``due_at_ms`` is an absolute epoch instant.
 
     ``replay_of``: the death (``job:attempt``) that this job is a replay of. A job with it is watched: its end is told
-    in the outcomes, or in the dead intake.
+    in the outcomes, or in the dead intake. ``tenant_uid``: whose job it is by the tenant's lasting identity, for one
+    that was asked for a while ago: another customer may have the slug by now. Empty: whoever has the slug.
     """
 
     id: str
@@ -44,6 +45,7 @@ class NewJob:
     front: bool = False
     result_ttl_s: int = 3_600
     replay_of: str = ""
+    tenant_uid: str = ""
 
     @property
     def queue(self) -> str:
@@ -79,6 +81,7 @@ class ClaimedJob:
     correlation_id: str
     enqueued_at_ms: int
     releases: int
+    tenant_uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

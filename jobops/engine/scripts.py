@@ -256,6 +256,7 @@ def _enqueue_args(job: NewJob) -> tuple[Any, ...]:
     return (
         job.id, job.tenant, job.lane, job.job_type, job.data, job.max_attempts, job.timeout_ms, job.lease_ms, job.key,
         job.correlation_id, job.delay_ms, job.due_at_ms, int(job.front), job.result_ttl_s, job.replay_of,
+        job.tenant_uid,
     )  # fmt: skip
 
 
@@ -283,5 +284,6 @@ def _claim(word: bytes, answer: Any) -> Claim:
         ClaimedJob(
             job_id, token, tenant, lane, f"{tenant}.{lane}", job_type, attempt, max_attempts, timeout_ms, lease_ms,
             answer[9], answer[10].decode(), answer[11].decode(), int(answer[12]), int(answer[13]),
+            answer[14].decode(errors="replace"),
         )
     )  # fmt: skip

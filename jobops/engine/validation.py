@@ -37,6 +37,7 @@ def check_job(job: NewJob) -> None:
     for name in ("key", "correlation_id"):
         _check_text(name, getattr(job, name))
     _check_text("replay_of", job.replay_of, 250)
+    _check_text("tenant_uid", job.tenant_uid, 100)
     for name in ("max_attempts", "timeout_ms", "lease_ms", "result_ttl_s"):
         _whole(name, getattr(job, name), 1)
     for name in ("delay_ms", "due_at_ms"):

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NoReturn
 
@@ -24,8 +24,10 @@ from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from jobops.audit import recording
+from jobops.contracts.error_text import storable_json
 from jobops.embedded import advice, silence
 from jobops.engine.errors import EngineError
+from jobops.management.output import spell_out
 
 # Undefined table, undefined column.
 _MISSING_STATES = ("42P01", "42703")
@@ -33,18 +35,31 @@ _OUTPUT_FAULTS = (errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EFBIG, errno.EDQUO
 _MISSING_WORDS = ("no such table", "no such column")
 
 
-class Refused(CommandError):
+class _OneLine(CommandError):
+    """The end of a command that did not do what it was for; the name of the class stands before the message."""
+
+    code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()), returncode=self.code)
+
+
+class Refused(_OneLine):
     """It could not be done; exit code 1."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()), returncode=1)
+
+class Found(_OneLine):
+    """It looked, and something is not as it must be; exit code 1."""
 
 
-class Usage(CommandError):
+class Stopped(_OneLine):
+    """It was stopped midway; exit code 1."""
+
+
+class Usage(_OneLine):
     """The command was called wrongly; exit code 2."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()), returncode=2)
+    code = 2
 
 
 class OneLineParser(CommandParser):
@@ -93,6 +108,7 @@ class OperatorCommand(OneLineCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run, and turn what can go wrong outside of the command into ``Refused``."""
+        spell_out(self.stdout)
         if self._from_command_line() and not self.keeps_running:
             for name in ("", "django"):
                 logging.getLogger(name).setLevel(settings.JOBOPS_COMMAND_LOG_LEVEL)
@@ -140,18 +156,24 @@ class OperatorCommand(OneLineCommand):
 
     def print_json(self, document: Any) -> None:
         """Print one JSON document; times as ISO 8601 in UTC."""
-        self.stdout.write(json.dumps(document, default=_plain, ensure_ascii=False))
+        self.stdout.write(storable_json(json.dumps(document, default=_plain, ensure_ascii=False)))
 
     def print_table(self, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], empty: str) -> None:
         """Print rows under headings, or the line ``empty`` when there are none."""
         if not rows:
             self.stdout.write(empty)
             return
-        cells = [[heading.replace("_", " ") for heading in columns]]
-        cells += [[_cell(row[column]) for column in columns] for row in rows]
-        widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-        for line in cells:
-            self.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        for line in table_lines(columns, rows):
+            self.stdout.write(line)
+
+
+def table_lines(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The rows under their headings, each column as wide as its widest cell."""
+    cells = [[heading.replace("_", " ") for heading in columns]]
+    cells += [[_cell(row[column]) for column in columns] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    for line in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
 def command_actor() -> str:
@@ -160,6 +182,11 @@ def command_actor() -> str:
         return f"command:{getpass.getuser()}"
     except (KeyError, OSError):  # a container's user without a name
         return f"command:{os.getuid()}"
+
+
+def unknown_tenant(option: str, slug: str) -> Refused:
+    """The refusal of a slug that no tenant has; ``option``: where it was typed."""
+    return Refused(f"{option}: {slug!r} is not known; `manage.py tenants list` shows those there are")
 
 
 def whole(minimum: int, maximum: int) -> Callable[[str], int]:
@@ -208,7 +235,7 @@ def iso(value: datetime | None) -> str | None:
 
 
 def _cell(value: Any) -> str:
-    if value is None:
+    if value is None or value == "":
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"

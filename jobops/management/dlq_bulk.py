@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from dlq.bulk import bulk_cancel, bulk_confirm, bulk_draft, bulk_undo
@@ -18,9 +17,12 @@ from dlq.bulk_preview import preview
 from dlq.bulk_run import run_batch
 from dlq.errors import InvalidAction, LetterError, WrongBulkState
 from dlq.models import BulkAction, DeadLetter
-from jobops.management.base import Refused, Usage, command_actor
+from jobops.management.base import Refused, Stopped, Usage, command_actor
 
 PAST = {"replay": "replayed", "discard": "discarded", "undo": "opened again"}
+OPTIONS = {"reason": "--reason"}
+"""Where a field was typed."""
+
 LOOK_AGAIN_S = 0.1
 
 
@@ -63,28 +65,27 @@ class Report:
 def perform(
     kind: str, letters: QuerySet[DeadLetter], *, chosen: str, reason: str = "", dry_run: bool = False
 ) -> Report:
-    """Do it to these letters, or only tell what would be done. Raises ``Usage`` and ``Refused``."""
+    """Do it to these letters, or only tell what would be done. What would change nothing becomes no bulk action.
+
+    Raises ``Usage`` and ``Refused``.
+    """
     if not letters.exists():
         return Report(kind, dry_run=dry_run)
     try:
-        with transaction.atomic():
-            bulk = bulk_draft(kind=kind, letters=letters, by=command_actor(), chosen=chosen, reason=reason)
-            if dry_run:
-                seen = preview(bulk)
-                transaction.set_rollback(True)
-            else:
-                bulk = bulk_confirm(bulk_id=bulk.pk, by=command_actor())
+        bulk = bulk_draft(kind=kind, letters=letters, by=command_actor(), chosen=chosen, reason=reason)
+        seen = preview(bulk)
+        if seen.will_do and not dry_run:
+            return finish(bulk_confirm(bulk_id=bulk.pk, by=command_actor()))
     except InvalidAction as error:
-        raise Usage(f"dlq {kind}: {error}") from error
-    if dry_run:
-        skipped = dict(seen.skipped)
-        skips = sum(skipped.values())
-        return Report(kind, seen.chosen, 0, skips, skipped, True, would_do=seen.will_do, unchecked=seen.unchecked)
-    return finish(bulk)
+        raise Usage(f"{OPTIONS.get(error.field, f'dlq {kind}')}: {error.problem}") from error
+    bulk.delete()
+    skipped = dict(seen.skipped)
+    skips = sum(skipped.values())
+    return Report(kind, seen.chosen, 0, skips, skipped, dry_run, would_do=seen.will_do, unchecked=seen.unchecked)
 
 
 def finish(bulk: BulkAction) -> Report:
-    """Work a confirmed action off. Raises ``Refused`` when it was stopped before its end."""
+    """Work a confirmed action off. Raises ``Stopped`` when it was stopped before its end."""
     try:
         while bulk.state == BulkAction.State.RUNNING:
             if not run_batch(bulk.pk):
@@ -93,9 +94,9 @@ def finish(bulk: BulkAction) -> Report:
                     time.sleep(LOOK_AGAIN_S)  # the scheduler has the batch, or somebody stops it
     except KeyboardInterrupt:
         _stop(bulk)
-        raise Refused(f"stopped: {_so_far(bulk)}; the others are as they were") from None
+        raise Stopped(f"{_so_far(bulk)}; the others are as they were") from None
     if bulk.state == BulkAction.State.CANCELLED:
-        raise Refused(f"bulk action {bulk.pk} was cancelled by somebody else: {_so_far(bulk)}")
+        raise Stopped(f"bulk action {bulk.pk} was cancelled by somebody else: {_so_far(bulk)}")
     return Report(bulk.kind, bulk.matched, bulk.done, bulk.skipped, dict(bulk.skipped_for), bulk=bulk.pk)
 
 
@@ -104,9 +105,11 @@ def undo_discard(bulk_id: int) -> Report:
     try:
         return finish(bulk_undo(bulk_id=bulk_id, by=command_actor()))
     except BulkAction.DoesNotExist:
-        raise Refused(f"bulk action {bulk_id}: there is none of this number") from None
+        raise Refused(f"--bulk: there is no bulk action {bulk_id}") from None
+    except InvalidAction as error:
+        raise Refused(f"--bulk: bulk action {bulk_id}: {error.problem}") from error
     except LetterError as error:
-        raise Refused(str(error)) from error
+        raise Refused(f"--bulk: {error}") from error
 
 
 def _stop(bulk: BulkAction) -> None:

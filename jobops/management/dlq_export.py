@@ -13,7 +13,7 @@ from jobops.management.base import Refused
 def write_file(path: Path, pieces: Iterable[str]) -> None:
     """Write the pieces beside the file, then put it in its place. Raises ``Refused``."""
     if path.is_dir():
-        raise Refused(f"output: {path} is a directory; name a file")
+        raise Refused(f"--output: {path} is a directory; name a file")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         # Newlines as they are: the two formats differ in them.
@@ -21,7 +21,7 @@ def write_file(path: Path, pieces: Iterable[str]) -> None:
             file.writelines(pieces)
         part.replace(path)
     except OSError as error:
-        raise Refused(f"output: {path} cannot be written: {error.strerror or error}") from error
+        raise Refused(f"--output: {path} cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             part.unlink()

@@ -17,19 +17,19 @@ from dlq.filters import LONGEST_VALUE, STATUSES, LetterFilter
 from dlq.models import DeadLetter, Reason
 from dlq.selectors import letter_of_job
 from jobops.contracts import durations
-from jobops.management.base import Refused
+from jobops.management.base import Refused, unknown_tenant
 from tenants.models import Tenant
 
 CHUNK = 500
 NAMES = ("tenant", "job", "owner", "status", "reason", "error", "older_than", "overdue", "q")
 
 
-def add_filters(parser: ArgumentParser) -> None:
-    """Options that say which letters are meant; without any, all are."""
+def add_filters(parser: ArgumentParser, status: str) -> None:
+    """Options that say which letters are meant; ``status``: which are, unless it is asked for."""
     parser.add_argument("--tenant", type=_value, metavar="SLUG", help="only this tenant's")
     parser.add_argument("--job", type=_value, metavar="NAME", help="only of this job type")
     parser.add_argument("--owner", type=_value, metavar="TEAM", help="only this team's")
-    parser.add_argument("--status", "--state", choices=list(STATUSES), help="only in this state")
+    parser.add_argument("--status", "--state", choices=list(STATUSES), help=f"in this state (default {status})")
     parser.add_argument("--died-of", dest="reason_filter", choices=Reason.values, help="only of this reason")
     parser.add_argument("--error", type=_value, metavar="CLASS", help="only of this class, whole or its last part")
     parser.add_argument("--older-than", type=_duration, metavar="AGE", help="only dead for so long, such as 2h or 3d")
@@ -49,7 +49,7 @@ def filter_of(options: dict[str, Any], **defaults: Any) -> LetterFilter:
     # A deleted tenant's letters are listed by the slug it had.
     slug = wanted.tenant
     if slug and not (Tenant.objects.filter(slug=slug).exists() or DeadLetter.objects.filter(tenant_slug=slug).exists()):
-        raise Refused(f"tenant: {slug!r} is not known; `manage.py tenants list` shows those there are")
+        raise unknown_tenant("--tenant", slug)
     return wanted
 
 

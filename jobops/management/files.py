@@ -1,4 +1,4 @@
-"""Files that commands write."""
+"""Files that commands write, named by ``--output``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def write_whole(path: Path, content: str) -> None:
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            raise Refused(f"{path} is no file; name one to write to")
+            raise Refused(f"--output: {path} is no file; name one to write to")
         if target.exists() and not os.access(target, os.W_OK):
-            raise Refused(f"{path} cannot be written: it is read-only")
+            raise Refused(f"--output: {path} cannot be written: it is read-only")
         mode = target.stat().st_mode & 0o777 if target.exists() else _MODE
         _replace(target, content, mode)
     except (OSError, RuntimeError, ValueError) as error:  # the latter two: links in a circle, a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise Refused(f"{path} cannot be written: {reason}") from error
+        raise Refused(f"--output: {path} cannot be written: {reason}") from error
 
 
 def _replace(target: Path, content: str, mode: int) -> None:

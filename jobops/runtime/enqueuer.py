@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.conf import settings
 from django.db import Error as DatabaseError
@@ -22,7 +23,7 @@ from jobops.engine.scripts import Scripts
 from jobops.engine.validation import check_job
 from jobops.runtime.engine import get_engine
 from tenants.models import Tenant
-from tenants.policy import push_slug
+from tenants.policy import belongs, push_slug
 
 log = logging.getLogger("jobops.runtime")
 
@@ -95,13 +96,14 @@ class RuntimeEnqueuer:
         self, jobs: Sequence[NewJob], *, on_commit: bool = False, tried: bool = False, error: str = ""
     ) -> list[Enqueued | EnqueueRefused]:
         """What the database can refuse by itself is refused at once, not when the row is pushed."""
-        refused = _refused_by_database({job.tenant for job in jobs})
-        taken = [job for job in jobs if job.tenant not in refused]
+        tenants = _Tenants({job.tenant for job in jobs})
+        refused = [tenants.refusal(job) for job in jobs]
+        taken = [tenants.named(job) for job, refusal in zip(jobs, refused, strict=True) if refusal is None]
         written = outbox.write_and_push_on_commit(taken, self.push) if on_commit else None
         if written is None:
             written = outbox.write(taken, tried=tried, error=error)
         answers = iter(written)
-        return [refused[job.tenant] if job.tenant in refused else next(answers) for job in jobs]
+        return [refusal if refusal is not None else next(answers) for refusal in refused]
 
     def _redis_is_there(self) -> bool:
         """False for a moment after an outage. Then it asks first, so that a job is in doubt only if it must be."""
@@ -163,7 +165,7 @@ def _fault(job: NewJob) -> InvalidJob | None:
         check_job(job)
     except InvalidJob as error:
         return error
-    for name in ("job_type", "key", "correlation_id", "replay_of"):
+    for name in ("job_type", "key", "correlation_id", "replay_of", "tenant_uid"):
         if "\0" in getattr(job, name):
             return InvalidJob(name, "must not contain a NUL character")
     return None
@@ -197,11 +199,22 @@ def _restore_lanes(refused: Sequence[Refused]) -> set[str]:
     return {job.id for job, _ in refused if job.lane in engine.lanes}
 
 
-def _refused_by_database(slugs: set[str]) -> dict[str, EnqueueRefused]:
-    known = dict(Tenant.objects.filter(slug__in=slugs).values_list("slug", "intake_closed"))
-    refused: dict[str, EnqueueRefused] = {slug: UnknownTenant(slug) for slug in slugs if slug not in known}
-    refused.update({slug: IntakeClosed(slug) for slug, closed in known.items() if closed})
-    return refused
+class _Tenants:
+    """What the database knows of the tenants of a batch. One query."""
+
+    def __init__(self, slugs: set[str]) -> None:
+        self._known = {tenant.slug: tenant for tenant in Tenant.objects.filter(slug__in=slugs)}
+
+    def refusal(self, job: NewJob) -> EnqueueRefused | None:
+        """Why the job cannot be taken in, if it cannot."""
+        tenant = self._known.get(job.tenant)
+        if tenant is None or not belongs(job.tenant_uid, tenant):
+            return UnknownTenant(job.tenant)
+        return IntakeClosed(job.tenant) if tenant.intake_closed else None
+
+    def named(self, job: NewJob) -> NewJob:
+        """The job, saying whose it is: when it is pushed, another customer may have the slug."""
+        return replace(job, tenant_uid=str(self._known[job.tenant].pk))
 
 
 _enqueuer = RuntimeEnqueuer()

@@ -69,6 +69,7 @@ def view_of_row(row: OutboxEntry) -> JobView:
         correlation_id=row.correlation_id,
         data=bytes(row.data),
         replay_of=row.replay_of,
+        tenant_uid=row.tenant_uid,
     )
 
 

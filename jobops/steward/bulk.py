@@ -8,7 +8,6 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from dlq.bulk_records import record_bulk
 from dlq.bulk_run import run_batch
 from dlq.models import BulkAction
 from jobops.scheduling.duties import Context
@@ -48,7 +47,6 @@ def forget_drafts(context: Context) -> int:
             # Confirmed at this very moment, it stays.
             bulk = BulkAction.objects.select_for_update().filter(pk=bulk_id, started_at__isnull=True).first()
             if bulk is not None:
-                record_bulk("scheduler", "forget", bulk)
                 bulk.delete()
                 forgotten += 1
     return forgotten

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 
 from jobops.audit import reading
 from jobops.audit.filters import AuditFilter
 from jobops.audit.models import AuditEntry
 from jobops.audit.reading import Rows
 from tenants.access import AnyUser, can, sees_all, tenants_visible_to
-from tenants.models import Tenant
+from tenants.models import Membership, Tenant
 from tenants.roles import Action
 
 PEOPLE_KINDS = ("user", "group", "membership", "lockout", "audit")
@@ -40,13 +43,24 @@ def asked(user: AnyUser, wanted: AuditFilter) -> list[Rows]:
     """The rows this person asks for. Raises as ``entries_visible_to``."""
     rows = entries_visible_to(user)
     if wanted.who and not sees_all(user):
-        # Whether a name is that of a command of ours is nothing they can find out.
-        rows = rows.filter(actor_kind=AuditEntry.Kind.PERSON)
+        # Whether any other name is that of a command or a person of ours is nothing they can find out.
+        rows = rows.filter(actor_kind=AuditEntry.Kind.PERSON, user_id__in=_colleagues(user))
     ids: list[int] = []
     if wanted.tenant:
         ids = list(tenants_visible_to(user).filter(slug=wanted.tenant).values_list("pk", flat=True))
         ids += reading.former_tenants(wanted.tenant) if sees_all(user) else []
     return reading.narrowed(rows, wanted, ids)
+
+
+def colleagues_among(user: AnyUser, ids: Collection[int]) -> frozenset[int]:
+    """Those of these people who are colleagues of one of a tenant's people: members now. All others are our team to
+    them, as a role or an account of ours may have ended since."""
+    return frozenset(_colleagues(user).filter(user_id__in=ids)) if ids else frozenset()
+
+
+def _colleagues(user: AnyUser) -> QuerySet[Membership, int]:
+    members = Membership.objects.filter(tenant__in=tenants_visible_to(user))
+    return members.order_by().values_list("user_id", flat=True)
 
 
 def _own(user: AnyUser) -> list[Tenant]:

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import parse_qsl
 
 from dlq.bulk_preview import Preview
 from dlq.bulk_progress import Progress
+from dlq.filters import parse
 from dlq.models import BulkAction
 from jobops.web.formats import NBSP, ago, clock_seconds, listed, number, percent, plural
+from jobops.web.letter_words import OWN_NAMES
 from jobops.web.segments import Part
 
 Kind, State = BulkAction.Kind, BulkAction.State
@@ -81,7 +84,10 @@ def draft_title(bulk: BulkAction, found: Preview, *, staff: bool) -> str:
     """The preview in one sentence."""
     chosen = things(found.chosen, staff=staff)
     if not found.will_do:
-        return f"None of {chosen} can be {tongue(bulk.kind, staff=staff).be}"
+        be = tongue(bulk.kind, staff=staff).be
+        if found.chosen == 1:
+            return f"This {'dead letter' if staff else 'job'} cannot be {be}"
+        return f"None of {chosen} can be {be}"
     some = found.will_do < found.chosen
     return do_it(bulk.kind, f"{number(found.will_do)} of {chosen}" if some else chosen, staff=staff)
 
@@ -89,43 +95,9 @@ def draft_title(bulk: BulkAction, found: Preview, *, staff: bool) -> str:
 def draft_lede(bulk: BulkAction, found: Preview, *, staff: bool) -> str:
     """What is fixed, and since when."""
     said = tongue(bulk.kind, staff=staff)
-    those = "This 1 is" if found.chosen == 1 else f"These {number(found.chosen)} are"
+    those = "This one is" if found.chosen == 1 else f"These {number(found.chosen)} are"
     later = "anything that dies later is left alone" if staff else "whatever fails later is left alone"
     return f"{said.undone} {those} fixed as of {clock_seconds(bulk.created_at)}; {later}."
-
-
-def steps(bulk: BulkAction, found: Preview, *, staff: bool) -> list[tuple[str, str]]:
-    """What will happen, as sentences: the claim, and what follows it."""
-    n, one = number(found.will_do), found.will_do == 1
-    if bulk.kind == Kind.DISCARD:
-        return [
-            (f"{n} {'is' if one else 'are'} closed for good.", "Nobody has to deal with them any more."),
-            ("Nothing is deleted.", "Each is kept with your reason and your name, and can be found and read."),
-            ("You can undo it", f"for 30{NBSP}days, all at once from here or one by one."),
-        ]
-    if bulk.kind == Kind.UNDO:
-        back = "open again" if staff else "back among those that did not work"
-        return [(f"{n} {'is' if one else 'are'} {back},", "with the deadline each of them had before.")]
-    told = [
-        (f"{n} {'goes' if one else 'go'} back to {'its queue' if one else 'their queues'}.", _how_fast(staff=staff)),
-        ("You can stop it at any moment.", "What was sent by then goes on; the rest stays as it is."),
-    ]
-    if staff:
-        drains = "a job that dies again comes back here with its deadline unchanged."
-        told.append(("Each success drains its dead letter;", drains))
-    else:
-        told.append(("What works leaves this list.", "What fails again comes back to it."))
-    if found.unchecked:
-        told.append(
-            (f"{number(found.unchecked)} are checked as they go.", "Those that do not fit are skipped, and told.")
-        )
-    return told
-
-
-def _how_fast(*, staff: bool) -> str:
-    if staff:
-        return "Each tenant stays under its own cap, and no other tenant waits for it."
-    return "No more run at once than you may run anyway."
 
 
 def failing_note(count: int, more: bool, latest: datetime | None, now: datetime, *, staff: bool) -> str:
@@ -143,7 +115,8 @@ def run_title(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
     name = f"{said.name} {bulk.pk}" if staff else said.name
     whole = at.matched - at.skipped
     if at.state == State.CANCELLED:
-        return f"{name} was stopped: {number(at.done)} of {number(whole)} were {said.was}"
+        were = "was" if at.done == 1 else "were"
+        return f"{name} was stopped: {number(at.done)} of {number(whole)} {were} {said.was}"
     ended = ended_of(bulk, at)
     if not at.is_over:
         return f"{name} is running: {number(ended)} of {number(whole)} done"
@@ -166,14 +139,46 @@ def run_lede(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
     parts = []
     ended = ended_of(bulk, at)
     if bulk.kind == Kind.REPLAY and ended:
-        parts.append(f"{percent(at.succeeded / ended)}% of those that ended {'succeeded' if staff else 'worked'}.")
+        parts.append(f"{_share(at.succeeded / ended)} of those that ended {'succeeded' if staff else 'worked'}.")
     if at.state == State.CANCELLED and at.waiting:
-        parts.append(f"{number(at.waiting)} {'was' if at.waiting == 1 else 'were'} left as they are.")
+        parts.append(f"{number(at.waiting)} {'was left as it is' if at.waiting == 1 else 'were left as they are'}.")
     if bulk.started_at:
         parts.append(f"Started by {bulk.by} at {clock_seconds(bulk.started_at)}.")
     if bulk.reason:
         parts.append(f"“{bulk.reason}”")
     return " ".join(parts)
+
+
+def _share(part: float) -> str:
+    """``33.9%``, and ``100%``."""
+    return f"{percent(part).removesuffix('.0')}%"
+
+
+def end_word(bulk: BulkAction, at: Progress) -> str:
+    """What had happened when the last member was dealt with: of a replay, the jobs go on after that."""
+    if at.state == State.CANCELLED:
+        return "Stopped"
+    return "All sent" if bulk.kind == Kind.REPLAY and at.done else "Ended"
+
+
+def finish_text(bulk: BulkAction, at: Progress) -> str:
+    """The same in its history."""
+    if bulk.kind == Kind.REPLAY and at.done:
+        return "All were sent or skipped" if at.skipped else "All were sent"
+    return "All were dealt with"
+
+
+def chosen_words(chosen: str, *, staff: bool) -> str:
+    """How letters were chosen, from a filter's query string: ``Job shop.pay, Older than 2h``."""
+    asked, _ = parse(dict(parse_qsl(chosen)))
+    words = [_asked(word.name, word.label, word.value, asked.status, staff=staff) for word in asked.words()]
+    return ", ".join(words) or ("all that were to be drained" if staff else "all that did not work")
+
+
+def _asked(name: str, label: str, value: str, status: str, *, staff: bool) -> str:
+    if name == "overdue":
+        return "Overdue" if staff else "Late"
+    return OWN_NAMES[status] if name == "status" and not staff else f"{label} {value}"
 
 
 def parts(bulk: BulkAction, at: Progress, *, staff: bool) -> list[Part]:
@@ -185,7 +190,7 @@ def parts(bulk: BulkAction, at: Progress, *, staff: bool) -> list[Part]:
         was = tongue(bulk.kind, staff=staff).was
         return [Part("ok", was[:1].upper() + was[1:], at.done), waiting, skipped]
     ran = at.succeeded + at.died + at.came_back
-    share = f"{percent(at.succeeded / ran)}% of those that ended" if ran else ""
+    share = f"{_share(at.succeeded / ran)} of those that ended" if ran else ""
     back = [f"{number(at.came_back)} cancelled or lost"] if at.came_back else []
     died = [f"{number(at.died)} died again"] if at.died and at.came_back else []
     open_again = "Died again" if not at.came_back else "Open again"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from dlq.models import DeadLetter, Reason, ReplayRun, State
-from jobops.web.formats import ago, clock, duration, plural
+from jobops.web.formats import clock, duration, plural
 from jobops.web.job_words import plain_name
 from jobops.web.words import Look
 
@@ -68,13 +68,14 @@ def _why(letter: DeadLetter) -> str:
     }.get(Reason(letter.reason), "gave up; how is not known")
 
 
-def attempts_title(letter: DeadLetter, replays: Sequence[int]) -> str:
+def attempts_title(letter: DeadLetter, replays: Sequence[int], *, staff: bool) -> str:
     """How often it was started, in all; ``replays``: for each start that is known, of which replay it was."""
     again = sum(number > 0 for number in replays)
     if not again:
         of = f" of {letter.max_attempts:,}" if letter.max_attempts else ""
         return f"{plural(letter.attempts, 'attempt')}{of}"
-    return f"{plural(len(replays), 'attempt')}, {again:,} of them in {plural(len(set(replays) - {0}), 'replay')}"
+    tries = plural(len(set(replays) - {0}), "replay" if staff else "new try", "replays" if staff else "new tries")
+    return f"{plural(len(replays), 'attempt')}, {again:,} of them in {tries}"
 
 
 def second_run(text: str) -> tuple[str, str]:
@@ -91,26 +92,6 @@ def own_second_run(tone: str) -> tuple[str, str]:
     if tone == "ok":
         return "Trying it again is safe.", "What was done already is not done twice."
     return "It may have done a part of its work.", "Trying it again may do that part twice."
-
-
-def cause_sentence(letter: DeadLetter, count: int, more: bool, latest: datetime | None, now: datetime) -> str:
-    """How many others died of the same in the last 5 minutes."""
-    if not count:
-        return "No other died of it in the last 5\N{NO-BREAK SPACE}minutes."
-    of = f" of {letter.error_class.rpartition('.')[2]}" if letter.error_class else ""
-    least = "At least " if more else ""
-    return f"{least}{count:,} more died{of} in the last 5\N{NO-BREAK SPACE}minutes, the latest {ago(latest, now)}."
-
-
-def own_cause_sentence(count: int, more: bool, latest: datetime | None, now: datetime) -> str:
-    """The same of a tenant's own jobs."""
-    if not count:
-        return "No other job of yours failed in the same way in the last 5\N{NO-BREAK SPACE}minutes."
-    least = "At least " if more else ""
-    jobs = plural(count, "more of your jobs", "more of your jobs")
-    return (
-        f"{least}{jobs} failed in the same way in the last 5\N{NO-BREAK SPACE}minutes, the latest {ago(latest, now)}."
-    )
 
 
 def clock_note(letter: DeadLetter, now: datetime) -> str:

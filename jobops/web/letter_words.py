@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from dlq.filters import ALL_STATUS, UNDRAINED_STATUS, LetterFilter
 from dlq.models import BulkAction, DeadLetter, State
+from dlq.searchable import left_out
 from dlq.text import one_line
-from jobops.web.formats import plural
+from jobops.web.formats import listed, plural
 from jobops.web.letter_page_words import LOOKS, OWN_LOOKS
 from jobops.web.selectors.letter_counts import OVERDUE, Counts, Found, at_tab, tab_of
 from jobops.web.words import Look, letters_title, own_letters_title
@@ -18,7 +19,7 @@ OWN_STATES = OWN_LOOKS | {State.OPEN: Look("Did not work", "alert-circle", "")}
 Kind = BulkAction.Kind
 TABS = (UNDRAINED_STATUS, OVERDUE, State.REPLAYING.value, State.RESOLVED.value, State.DISCARDED.value)
 NAMES = {
-    UNDRAINED_STATUS: "All open",
+    UNDRAINED_STATUS: "To drain",
     OVERDUE: "Overdue",
     State.OPEN.value: "Open",
     State.REPLAYING.value: "Replaying",
@@ -34,6 +35,7 @@ OWN_NAMES = NAMES | {
     State.DISCARDED.value: "Given up",
 }
 LONGEST_NOTE = 80
+LONGEST_SIGN, MOST_SIGNS = 20, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,15 @@ def lede(asked: LetterFilter, *, staff: bool) -> str:
 def fault_text(faults: Mapping[str, str]) -> str:
     """What of the address was passed over; the empty string if nothing was."""
     return " ".join(f"“{name}” was passed over: {problem}." for name, problem in faults.items())
+
+
+def search_note(asked: LetterFilter) -> str:
+    """Which words of the search nobody looked for; the empty string if there are none."""
+    signs = list(dict.fromkeys(left_out(asked.q)))
+    if not signs:
+        return ""
+    named = listed([f"“{one_line(sign, LONGEST_SIGN)}”" for sign in signs[:MOST_SIGNS]])
+    return f"A search goes by letters and digits: {named} {'counts' if len(signs) == 1 else 'count'} for nothing."
 
 
 def ticked_text(count: int, *, staff: bool) -> str:

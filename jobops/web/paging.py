@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
@@ -43,6 +43,25 @@ def slice_by(rows: QuerySet[M], field: str, params: Mapping[str, str], keep: Map
         page,
         _link("before", page[0], field, keep) if has_before else "",
         _link("after", page[-1], field, keep) if has_after else "",
+    )
+
+
+def slice_by_id(rows: QuerySet[M], params: Mapping[str, str], keep: Mapping[str, str]) -> Slice[M]:
+    """The same for rows in the order of their ids, the newest first."""
+    after, before = id_cursor(params, "after"), id_cursor(params, "before")
+    if before and not after:
+        found = list(rows.filter(pk__gt=before).order_by("pk")[: SIZE + 1])
+        page, more = found[:SIZE][::-1], len(found) > SIZE
+        has_before, has_after = more, bool(page)
+    else:
+        wanted = rows.filter(pk__lt=after) if after else rows
+        found = list(wanted.order_by("-pk")[: SIZE + 1])
+        page, more = found[:SIZE], len(found) > SIZE
+        has_before, has_after = bool(after and page), more
+    return Slice(
+        page,
+        _link("before", page[0], "pk", keep) if has_before else "",
+        _link("after", page[-1], "pk", keep) if has_after else "",
     )
 
 
@@ -94,9 +113,12 @@ def _instant(params: Mapping[str, str], name: str) -> tuple[datetime, int] | Non
     text, _, pk = _cursor(params, name).partition("~")
     try:
         at = datetime.fromisoformat(text)
-    except ValueError:
+        is_aware = at.tzinfo is not None
+        # PostgreSQL takes no offset of many hours; and near the ends of time there is no such instant.
+        at = at.astimezone(UTC) if is_aware else at
+    except (ValueError, OverflowError):
         return None
-    is_one = at.tzinfo is not None and 1970 <= at.year < 9999 and pk.isascii() and pk.isdigit() and len(pk) < 19
+    is_one = is_aware and 1970 <= at.year < 9999 and pk.isascii() and pk.isdigit() and len(pk) < 19
     return (at, int(pk)) if is_one else None
 
 

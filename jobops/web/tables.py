@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 import django_tables2 as tables
 from django.urls import reverse
@@ -67,6 +68,35 @@ class TenantTable(tables.Table):
 
     def render_dead(self, value: int) -> SafeString | str:
         return _quiet(value)
+
+
+class OwnTenantTable(tables.Table):
+    """The same for a tenant's people: what their jobs do, and how many may run."""
+
+    slug = tables.Column("Tenant", orderable=False)
+    state = tables.Column("State", accessor="look", orderable=False)
+    running = tables.Column("Running", orderable=False, attrs=RIGHT)
+    depth = tables.Column("Waiting", orderable=False, attrs=RIGHT)
+    dead = tables.Column("Did not work", accessor="dead_open", orderable=False, attrs=RIGHT)
+
+    class Meta:
+        template_name = "tables/jt.html"
+        attrs = {"class": "jt tl"}
+        row_attrs = {"id": lambda record: f"t-{record.slug}"}
+
+    render_slug = TenantTable.render_slug
+    render_state = TenantTable.render_state
+    render_depth = TenantTable.render_depth
+
+    def render_running(self, value: int, record: TenantLine) -> SafeString | str:
+        cap = record.tenant.cap
+        return _quiet(value) if cap is None else format_html('{}<span class="of"> of {}</span>', _quiet(value), cap)
+
+    def render_dead(self, value: int, record: TenantLine) -> SafeString | str:
+        if not value:
+            return _quiet(value)
+        url = f"{reverse('dlq')}?{urlencode({'tenant': record.slug})}"
+        return format_html('<a class="q" href="{}">{}</a>', url, formats.number(value))
 
 
 class LetterTable(tables.Table):

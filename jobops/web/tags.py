@@ -21,11 +21,12 @@ from dlq.payloads import shown_error
 from dlq.text import one_line
 from jobops.metrics.condition import RETRY_LIMIT, RETRY_LIMIT_OF_ALL, RETRY_STARTS
 from jobops.web import formats, job_words
+from jobops.web.breaking import breakable
 from jobops.web.charts import Bar, Spark
 from jobops.web.inline import inline
 from jobops.web.message_acts import MessageAct, act_of
 from jobops.web.navigation import Navigation, navigation_of
-from jobops.web.values import value_text
+from jobops.web.selectors import dead
 from jobops.web.words import Look
 
 register = template.Library()
@@ -48,6 +49,7 @@ register.filter("duration", formats.duration)
 register.filter("run_time", formats.run_time)
 register.filter("full_time", formats.full_time)
 register.filter("inline", inline)
+register.filter("breakable", breakable)
 
 
 @register.filter
@@ -126,7 +128,25 @@ def navigation(context: template.Context) -> Navigation | None:
     """The top bar for whoever is signed in; None for nobody."""
     request = context.get("request")
     user = getattr(request, "user", None)
-    return navigation_of(user, request.path_info) if request and user and user.is_authenticated else None
+    if not request or not user or not user.is_authenticated:
+        return None
+    return navigation_of(user, request.path_info, _undrained(context))
+
+
+@register.simple_tag(takes_context=True)
+def undrained(context: template.Context) -> str:
+    """How many letters the person still has to deal with, as the navigation writes it."""
+    return formats.number(_undrained(context))
+
+
+def _undrained(context: template.Context) -> int:
+    """Counted once for a page, and not at all where its view has counted it: one page says one number."""
+    request, told = context["request"], context.get("undrained")
+    if told is None:
+        told = getattr(request, "undrained", None)
+    if told is None:
+        told = request.undrained = dead.undrained(request.user).count()
+    return int(told)
 
 
 @register.simple_tag
@@ -151,12 +171,6 @@ def shown(text: object) -> str:
 def what_failed(letter: DeadLetter) -> str:
     """A dead letter's error for the tenant's people: its very words, without what they may not see."""
     return one_line(shown_error(letter), LONGEST_LINE).strip() or letter.get_reason_display()
-
-
-@register.filter
-def as_json(value: object) -> str:
-    """An argument's value as JSON."""
-    return value_text(value)
 
 
 @register.filter

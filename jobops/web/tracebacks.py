@@ -5,12 +5,15 @@ Pure: it works on the text alone and reads no source file, since a path in a job
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from jobops.web.formats import listed, plural
+
+log = logging.getLogger(__name__)
 
 Package = tuple[str, ...]
 STDLIB, UNKNOWN = "the standard library", "other code"
@@ -19,8 +22,19 @@ STDLIB, UNKNOWN = "the standard library", "other code"
 FIRST, LAST = 5, 20
 """Of very many frames only so many are shown one by one."""
 
-_FRAME = re.compile(r'  File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
-_MARKS = re.compile(r"[\s^~]*[\^~][\s^~]*")
+MOST_LINES = 10
+"""Lines of source of one frame: a statement may stand on several."""
+
+TOGETHER = 25
+"""Of very many library frames in a row, so many of the first and of the last are shown."""
+
+MOST_STACKS = 20
+"""Exceptions of one chain that are shown, the last ones."""
+
+MOST_NAMES = 3
+"""Libraries that are named of those that frames in a row are of."""
+
+_FRAME = re.compile(r'  File "(?P<path>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+))?', re.ASCII)
 _GROUP = re.compile(r"^ {2,}(?:\| |\+ )")
 _INSTALLED = re.compile(r"/(?:site|dist)-packages/")
 _STDLIB = re.compile(r"/lib(?:64)?/python3\.\d+/")
@@ -47,12 +61,16 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Frames in a row: a single one of our own, or some of libraries, which are shown folded under ``label``."""
+    """Frames in a row: a single one of our own, or some of libraries, which are shown folded under ``label``.
+
+    ``count``: how many they are, also those that are left out.
+    """
 
     frames: Sequence[Frame]
     own: bool
     label: str = ""
     raised: bool = False
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +87,24 @@ class Stack:
 class _Draft:
     link: str = ""
     frames: list[Frame] = field(default_factory=list)
+    sources: list[list[str]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
 
 def parse(text: str, own: Collection[Package] = ()) -> list[Stack]:
-    """The exceptions of a traceback, the last one last; empty for a text that is none.
+    """The exceptions of a traceback, the last one last; empty for a text that is none. Never raises.
 
     ``own``: packages, as paths, whose code is ours wherever it is installed: ``("shop",)``, ``("jobops", "demo")``.
     """
-    return [_stack(draft, own) for draft in _drafts(text) if draft.frames]
+    try:
+        drafts = [draft for draft in _drafts(text) if draft.frames]
+        stacks = [_stack(draft, own) for draft in drafts[-MOST_STACKS:]]
+    except Exception:  # whatever an error quotes, the text itself is there to be read
+        log.exception("a traceback cannot be taken apart; it is shown as it is")
+        return []
+    if len(drafts) > MOST_STACKS:
+        stacks[0] = replace(stacks[0], link=f"The last {MOST_STACKS} of {plural(len(drafts), 'exception')}:")
+    return stacks
 
 
 def _drafts(text: str) -> Iterator[_Draft]:
@@ -99,21 +126,27 @@ def _take(draft: _Draft, line: str) -> None:
     found = _FRAME.fullmatch(line)
     if found and not draft.said:
         draft.frames.append(Frame(found["path"], int(found["line"]), found["function"] or ""))
+        draft.sources.append([])
     elif not draft.frames:
         return
     elif line.startswith("    ") and not draft.said:
-        if not _MARKS.fullmatch(line):
-            last = draft.frames[-1]
-            draft.frames[-1] = replace(last, source=(*last.source, line[4:]))
+        if len(draft.sources[-1]) < MOST_LINES and not _is_marks(line):
+            draft.sources[-1].append(line[4:])
     elif line.startswith("  [Previous line repeated") and not draft.said:
         draft.frames[-1] = replace(draft.frames[-1], note=line.strip(" []"))
     elif line.strip() or draft.said:
         draft.said.append(line)
 
 
+def _is_marks(line: str) -> bool:
+    """Whether it only points at a part of the line above it."""
+    return not line.strip(" \t^~") and not line.isspace()
+
+
 def _stack(draft: _Draft, own: Collection[Package]) -> Stack:
     frames = [
-        replace(frame, path=short(frame.path, own), library=library_of(frame.path, own)) for frame in draft.frames
+        replace(frame, path=short(frame.path, own), source=tuple(source), library=library_of(frame.path, own))
+        for frame, source in zip(draft.frames, draft.sources, strict=True)
     ]
     blocks: list[Block] = []
     for ours, run in groupby(frames, key=lambda frame: not frame.library):
@@ -121,16 +154,26 @@ def _stack(draft: _Draft, own: Collection[Package]) -> Stack:
         if ours:
             blocks += [Block([frame], True, raised=frame is frames[-1]) for frame in group]
         else:
-            names = sorted({frame.library for frame in group}, key=lambda name: (name in (STDLIB, UNKNOWN), name))
-            blocks.append(Block(group, False, f"{plural(len(group), 'frame')} of {listed(names)}"))
+            blocks.append(_folded(group))
     return Stack(_without_middle(blocks), draft.link, "\n".join(draft.said).strip())
+
+
+def _folded(group: list[Frame]) -> Block:
+    names = sorted({frame.library for frame in group}, key=lambda name: (name in (STDLIB, UNKNOWN), name))
+    if len(names) > MOST_NAMES:
+        names = [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} others"]
+    label = f"{plural(len(group), 'frame')} of {listed(names)}"
+    if len(group) <= 2 * TOGETHER:
+        return Block(group, False, label, count=len(group))
+    few = [*group[:TOGETHER], *group[-TOGETHER:]]
+    return Block(few, False, f"{label}; the first and the last {TOGETHER} of them", count=len(group))
 
 
 def _without_middle(blocks: list[Block]) -> list[Block]:
     # A recursion has hundreds of the same frame; the text below has them all.
     if len(blocks) <= FIRST + LAST + 1:
         return blocks
-    middle = sum(len(block.frames) for block in blocks[FIRST:-LAST])
+    middle = sum(block.count for block in blocks[FIRST:-LAST])
     return [*blocks[:FIRST], Block((), False, f"{plural(middle, 'frame')} in between"), *blocks[-LAST:]]
 
 

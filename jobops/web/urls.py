@@ -7,6 +7,7 @@ from django.urls import path
 from jobops.web.views import (
     audit,
     bulk,
+    bulks,
     catalog,
     health,
     jobs,
@@ -31,6 +32,7 @@ urlpatterns = [
     path("dlq/", letters.page, name="dlq"),
     path("dlq/export/", letters.export, name="dlq-export"),
     path("dlq/act/", bulk.start, name="dlq-act"),
+    path("dlq/replays/", bulks.page, name="bulks"),
     # Two addresses of one page: what a person did is in the one they pass on.
     path("dlq/replays/<int:bulk_id>/", bulk.page, name="bulk"),
     path("dlq/discards/<int:bulk_id>/", bulk.page, name="bulk-discard"),

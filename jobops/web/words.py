@@ -172,11 +172,8 @@ def tenant_title(row: TenantRow) -> str:
 
 
 def who_paused(tenant: Tenant, *, staff: bool) -> str:
-    """Who paused this tenant. A tenant's people read of staff that it is staff, and no name of a command."""
-    if staff or not tenant.paused_by_staff:
-        return tenant.paused_by or "somebody"
-    is_command = tenant.paused_by.partition(":")[0] == "command"
-    return "our team" if is_command or not tenant.paused_by else f"our team ({tenant.paused_by})"
+    """Who paused this tenant. A tenant's people read of staff that it is staff, and no name."""
+    return (tenant.paused_by or "somebody") if staff or not tenant.paused_by_staff else "our team"
 
 
 def limits_lede(row: TenantRow) -> str:
@@ -193,13 +190,13 @@ def letters_title(count: int, overdue: int, slug: str) -> str:
     """The list of dead letters in one sentence; ``slug``: of one tenant only."""
     of = f" of {slug}" if slug else ""
     if not count:
-        return f"No dead letter{of} is open."
+        return f"No dead letter{of} is to be drained."
     if count == overdue:
         return (
             f"{plural(count, 'dead letter')}{of} {'is past its deadline' if count == 1 else 'are past their deadline'}."
         )
     late = f"; {number(overdue)} {'is past its' if overdue == 1 else 'are past their'} deadline" if overdue else ""
-    return f"{plural(count, 'dead letter')}{of} {'is' if count == 1 else 'are'} open{late}."
+    return f"{plural(count, 'dead letter')}{of} {'is' if count == 1 else 'are'} to be drained{late}."
 
 
 def own_letters_title(count: int, overdue: int, slug: str) -> str:

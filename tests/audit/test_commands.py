@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -110,7 +111,12 @@ def test_the_command_lists_the_newest_first_and_filters() -> None:
     assert run("audit", "--until", (timezone.now() - timedelta(days=1)).isoformat()) == []
     out = StringIO()
     call_command("audit", "--limit", "2", stdout=out)
-    assert out.getvalue().splitlines()[0].split() == ["at", "who", "action", "target", "tenant", "reason"]
+    heading, newest, older, _more = out.getvalue().splitlines()
+    assert re.split(r"  +", heading) == ["at", "who", "action", "target", "tenant", "from to", "reason", "request"]
+    assert (newest.split()[3:], older.split()[3:]) == (
+        ["tenant:acme", "acme", "-", "-", "-"],
+        ["letter:2", "acme", "n", "2", "x", "-"],
+    )
     assert out.getvalue().splitlines()[-1] == "the newest 2; --limit N shows more"
 
 

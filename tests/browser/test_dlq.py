@@ -74,21 +74,6 @@ def test_all_of_a_page_all_that_match_and_none(sign_in: SignIn, world: World) ->
     expect(page.get_by_role("heading", level=1)).to_have_text("Discard 60 dead letters")
 
 
-def test_rows_are_walked_ticked_and_opened_by_keyboard(sign_in: SignIn, world: World, live_server: object) -> None:
-    acme = world.tenant("acme")
-    letters = [replayable(world, acme) for _ in range(3)]
-    page = sign_in(Role.ON_CALL, following="/dlq/")
-    page.keyboard.press("j")
-    expect(page.locator("tbody .err:focus")).to_have_count(0)  # only where a row has the focus already
-    page.locator("tbody .err").first.focus()
-    page.keyboard.press("j")
-    page.keyboard.press("x")
-    expect(page.locator(f"#d-{letters[1].pk} input[name=ids]")).to_be_checked()
-    page.locator(f"#d-{letters[1].pk} .err").focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{live_server}/dlq/{letters[1].pk}/")
-
-
 def test_a_replay_is_followed_to_its_end(sign_in: SignIn, world: World) -> None:
     acme = world.tenant("acme")
     letters = [replayable(world, acme) for _ in range(2)]
@@ -161,6 +146,7 @@ def busy_pages(world: World, page: Page, live_server: object) -> dict[str, str]:
         "nothing": "/dlq/?q=nothing",
         "faults": "/dlq/?reason=nope",
         "empty tab": "/dlq/?status=discarded&sort=newest",
+        "bulk actions": "/dlq/replays/",
         "preview": f"/dlq/replays/{replay.pk}/",
         "discard": f"/dlq/discards/{discard.pk}/",
         "running": f"/dlq/replays/{running.pk}/",

@@ -78,7 +78,7 @@ def test_a_letter_is_understood_its_cause_mended_replayed_and_watched_until_it_r
     page.wait_for_url(f"{live_server}/dlq/{first.pk}/")
     heading(page).to_have_text("capture_payment failed in every one of 3 attempts")
     expect(page.locator(".errmsg")).to_contain_text("we are down for maintenance")
-    expect(page.locator(".before")).to_contain_text("The cause is not mended.")
+    expect(page.locator(".before")).to_contain_text("1 more died with the same message")
     expect(page.locator(".before")).to_contain_text("Safe to repeat because captures by order number")
     expect(page.locator(".tb .jtag").last).to_have_text("our code, raised here")
     expect(page.locator("main")).not_to_contain_text("tok_secret")

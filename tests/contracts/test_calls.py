@@ -160,6 +160,17 @@ def test_a_job_that_is_enqueued_within_a_job_belongs_to_the_same_chain(send: Any
     assert recorder.job.correlation_id == recorder.job.id
 
 
+def test_what_a_job_enqueues_for_its_own_tenant_is_of_its_own_tenant(send: Any, recorder: Recorder) -> None:
+    """Its tenant may be deleted while it runs, and the slug be another customer's."""
+    with running(RunningJob("parent", "acme", "bulk", "x", 1, 5, "chain-7", tenant_uid="1")):
+        send.using(tenant="acme").enqueue("a")
+        assert recorder.job.tenant_uid == "1"
+        send.using(tenant="other").enqueue("a")
+        assert recorder.job.tenant_uid == ""
+    send.using(tenant="acme").enqueue("a")
+    assert recorder.job.tenant_uid == ""
+
+
 def test_a_call_may_be_kept_and_makes_a_new_job_each_time(send: Any, recorder: Recorder) -> None:
     call = send.using(tenant="acme")
     assert call.enqueue("a").id != call.enqueue("a").id

@@ -32,6 +32,13 @@ def test_what_is_no_duration_is_refused_with_what_would_be_right(bad: Any) -> No
     assert not isinstance(refused.value, OverflowError)
 
 
+def test_who_writes_text_is_not_told_of_what_only_code_can_give() -> None:
+    for bad, told in (("soon", False), (None, True)):
+        with pytest.raises(ValueError, match='write it as "30s"') as refused:
+            parse(bad)
+        assert ("timedelta" in str(refused.value)) == told
+
+
 @given(st.integers(min_value=0, max_value=int(LONGEST.total_seconds() * 1000)))
 def test_what_is_shown_can_be_read_again(ms: int) -> None:
     duration = timedelta(milliseconds=ms)

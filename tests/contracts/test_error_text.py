@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -16,6 +17,7 @@ from jobops.contracts.error_text import (
     clean,
     shown_message,
     shown_traceback,
+    storable_json,
 )
 
 
@@ -95,3 +97,12 @@ def test_a_class_is_named_as_people_write_it() -> None:
     assert class_of(Poison()) == "jobops.Poison"
     assert class_of(ExceptionGroup("a", [OSError()])) == "ExceptionGroup"
     assert class_of(pytest.UsageError()) == "pytest.UsageError"
+
+
+def test_json_with_lone_surrogates_stays_the_same_document() -> None:
+    """PX-01"""
+    document = {"a": "\ud83d", "b": "🎉", "c": "\0"}
+    text = storable_json(json.dumps(document, ensure_ascii=False))
+    text.encode()
+    assert "\0" not in text
+    assert json.loads(text) == document

@@ -1,4 +1,4 @@
-"""The demo's page, ``/demo/``: whoever may replay mends and breaks the customers' servers there."""
+"""The demo's page, ``/demo/``: staff see the customers' servers; whoever may replay mends and breaks them."""
 
 from __future__ import annotations
 
@@ -65,15 +65,30 @@ def test_a_mended_server_forgets_its_nature_and_a_broken_one_too(world: World, d
     assert not desk.set_mode("crm", "asleep")
 
 
-@pytest.mark.parametrize("role", [Role.STAFF_VIEWER, Role.TENANT_ADMIN, Role.TENANT_VIEWER, None])
-def test_who_may_not_replay_neither_sees_nor_changes_it(world: World, desk: Desk, role: Role | None) -> None:
+@pytest.mark.parametrize("role", [Role.TENANT_ADMIN, Role.TENANT_VIEWER, None])
+def test_it_is_for_staff_only_and_says_so(world: World, desk: Desk, role: Role | None) -> None:
     acme = world.tenant("acme", may_replay=True)
     client = world.client(role, acme)
-    assert client.get("/demo/").status_code == 403
-    assert client.post("/demo/payments/mend/").status_code == 403
+    for answer in (client.get("/demo/"), client.post("/demo/payments/mend/")):
+        assert answer.status_code == 403
+        assert ("You have no role here." if role is None else "This is for our team only.") in answer.content.decode()
     assert "/demo/" not in client.get("/").content.decode()
     assert desk.control()["payments"]["mode"] == "broken"
     assert AuditEntry.objects.filter(target_kind="demo").count() == 0
+
+
+def test_staff_who_may_not_replay_look_at_it_and_read_why_they_cannot_press(world: World, desk: Desk) -> None:
+    client = world.client(Role.STAFF_VIEWER)
+    why = "Only those who may replay dead letters mend and break servers."
+    text = shown(client)
+    assert why in text
+    assert text.count('aria-disabled="true"') == 11, "six servers: five to mend or break, the broken one to mend"
+    assert "/mend/" not in text
+    answer = client.post("/demo/payments/mend/")
+    assert answer.status_code == 403
+    assert why in answer.content.decode()
+    assert desk.control()["payments"]["mode"] == "broken"
+    assert '"/demo/"' in client.get("/").content.decode()
 
 
 def test_without_the_servers_it_says_how_to_start_them(world: World, places: Places) -> None:

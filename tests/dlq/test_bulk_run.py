@@ -98,8 +98,8 @@ def test_one_bad_letter_stops_no_other(acme: Tenant, monkeypatch: pytest.MonkeyP
     some = letters(acme, 5)
     real = bulk_run.discard_batch
 
-    def picky(batch: Sequence[DeadLetter], by: Any, reason: str) -> dict[int, str]:
-        done = real(batch, by, reason)
+    def picky(batch: Sequence[DeadLetter], *how: Any) -> dict[int, str]:
+        done = real(batch, *how)
         if any(each.pk == some[2].pk for each in batch):
             raise DataError("this one is odd")
         return done
@@ -137,7 +137,7 @@ def test_letters_that_are_deleted_meanwhile_are_told(acme: Tenant) -> None:
 def test_reasons_are_told_apart_only_so_far(acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     some = letters(acme, 60)
     whys = {each.pk: f"no {each.pk}" for each in some}
-    monkeypatch.setattr(bulk_run, "discard_batch", lambda batch, by, reason: whys)
+    monkeypatch.setattr(bulk_run, "discard_batch", lambda batch, *how: whys)
     bulk = work_off(running("discard", some))
     assert len(bulk.skipped_for) == bulk_run.MOST_REASONS + 1
     assert bulk.skipped_for[bulk_run.OTHER_REASONS] == 60 - bulk_run.MOST_REASONS
@@ -159,7 +159,7 @@ def test_more_than_ten_thousand_are_all_covered(acme: Tenant) -> None:
 @pytest.mark.parametrize("kind", ["replay", "discard"])
 def test_a_batch_of_many_takes_no_more_queries_than_one_of_few(acme: Tenant, kind: str) -> None:
     counts = []
-    for size in (10, 40):  # more are inserted in several statements, as SQLite takes so many values at once
+    for size in (10, 30):  # more are inserted in several statements, as SQLite takes so many values at once
         bulk = running(kind, [*letters(acme, size), letter(acme, state=State.RESOLVED)])
         with CaptureQueriesContext(connection) as captured:
             assert run_batch(bulk.pk) == size + 1
@@ -203,4 +203,5 @@ def test_drafts_that_nobody_confirmed_are_forgotten_after_a_day(acme: Tenant, en
     assert forget_drafts(Context(engine)) == 0
     assert set(BulkAction.objects.all()) == {new, confirmed}
     assert BulkMember.objects.count() == 2
-    assert AuditEntry.objects.get(action="bulk.forget").target_id == str(old.pk)
+    assert not BulkAction.objects.filter(pk=old.pk).exists()
+    assert set(AuditEntry.objects.filter(target_kind="bulk").values_list("target_id", flat=True)) == {str(confirmed.pk)}

@@ -19,8 +19,8 @@ from dlq.models import DeadLetter, State
 from dlq.payloads import shown_arguments
 from dlq.selectors import letter_of_job, open_counts, open_totals, undrained_count
 from jobops.contracts.decorator import job
-from jobops.contracts.masking import DOTS
 from jobops.contracts.registry import temporary_registry
+from jobops.contracts.secret_values import DOTS
 from tenants.models import Tenant
 from tenants.roles import Role
 from tests.tenants.people import new_tenant, person
@@ -31,6 +31,7 @@ pytestmark = pytest.mark.django_db
 def letter(tenant: Tenant | None, job_id: str, **fields: Any) -> DeadLetter:
     now = timezone.now()
     defaults = {"attempt": 1, "owner": "ops", "dead_at": now, "due_at": now + timedelta(hours=1), "reason": "poison"}
+    defaults["payload"] = '{"args": [], "kwargs": {}}'
     slug = tenant.slug if tenant else "gone"
     return DeadLetter.objects.create(job_id=job_id, tenant=tenant, tenant_slug=slug, **(defaults | fields))
 
@@ -148,7 +149,7 @@ def test_list_by_due_time_and_those_that_are_late() -> None:
 def test_listing_an_unknown_tenant_is_refused_but_not_a_deleted_one() -> None:
     letter(None, "1")
     assert len(json.loads(run("list", "--tenant", "gone", "--json"))) == 1
-    with pytest.raises(CommandError, match="tenant: 'nobody' is not known") as refusal:
+    with pytest.raises(CommandError, match="--tenant: 'nobody' is not known") as refusal:
         run("list", "--tenant", "nobody")
     assert refusal.value.returncode == 1
     new_tenant("calm")

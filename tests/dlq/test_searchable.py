@@ -52,7 +52,7 @@ def test_a_secret_cannot_be_found_out_by_searching(both: Engine) -> None:
 def test_signs_of_a_pattern_language_are_only_text(both: Engine) -> None:
     failing(both, "100% of a_b", number=1), failing(both, "nothing", number=2)
     assert len(found("100%")) == len(found("a_b")) == 1
-    assert found("%") == found("100%")
+    assert found("a_") == found("a_b")
     assert found("' OR 1=1 --") == set()
 
 

@@ -42,3 +42,30 @@ def test_words_are_looked_for_as_they_are(few: int, monkeypatch: pytest.MonkeyPa
     }.items():
         assert found(text) == ids, text
     assert found("  ") == {"stars", "plain"}
+
+
+@pytest.mark.parametrize("few", [searching.FEW, 0])
+def test_a_letter_is_found_by_its_number_and_so_is_what_holds_that_number(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "FEW", few)
+    tenant = new_tenant("acme")
+    wanted = letter(tenant, pk=58112, job_id="wanted", error="refused")
+    letter(tenant, job_id="beside", error="refused")
+    letter(tenant, job_id="other", error=f"invoice no. {wanted.pk} is unknown")
+    for text in (f"{wanted.pk}", f"No. {wanted.pk}", f"#{wanted.pk}"):
+        assert found(text) >= {"wanted"}, text
+        assert "beside" not in found(text), text
+    assert found(f"No. {wanted.pk}") == {"wanted", "other"}
+    assert found(f"No. {wanted.pk} refused") == {"wanted"}
+    assert found("no. unknown") == {"other"}
+    assert found("9" * 19) == found("9" * 18) == set()
+
+
+@pytest.mark.parametrize("text", ['"', '" {', "- - -", "…"])
+def test_signs_alone_find_nothing_and_beside_a_word_they_do_not_count(text: str) -> None:
+    """The arguments are stored as JSON: a quotation mark stands in every letter."""
+    letter(new_tenant("acme"), job_id="plain", error='said "no" - often', payload='{"args": [], "kwargs": {"a": "b"}}')
+    assert found(text) == set()
+    assert found(f"{text} often") == {"plain"}
+    assert found(f"{text} seldom") == set()

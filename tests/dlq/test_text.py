@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlq.text import capped, one_line, storable_json, visible
+from dlq.text import capped, one_line, visible
 
 
 def test_what_cannot_be_seen_is_spelled_out() -> None:
@@ -44,11 +42,3 @@ def test_a_cap_says_how_much_is_left_out() -> None:
 def test_a_name_is_one_line() -> None:
     assert one_line("a\nb\tc", 10) == "a\\nb\\tc"
     assert one_line("x" * 20, 10) == "x" * 9 + "…"
-
-
-def test_json_with_lone_surrogates_stays_the_same_document() -> None:
-    document = {"a": "\ud83d", "b": "🎉", "c": "\0"}
-    text = storable_json(json.dumps(document, ensure_ascii=False))
-    text.encode()
-    assert "\0" not in text
-    assert json.loads(text) == document

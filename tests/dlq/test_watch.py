@@ -114,6 +114,47 @@ def test_one_that_is_let_go_in_that_moment_goes_on(both: Engine, monkeypatch: py
     assert OutboxEntry.objects.get().state == "waiting"
 
 
+def test_one_that_was_let_go_and_pushed_since_the_look_goes_on(both: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or its letter would open while its job waits, and be replayed once more."""
+    letter = in_the_outbox(both, monkeypatch)
+    OutboxEntry.objects.update(state="parked", parked_as="refused", last_error="x")
+    fates = both.scripts.fates
+
+    def just_before(ids: list[str]) -> object:
+        found = fates(ids)
+        assert relay.unpark(ids[0])
+        relay.relay(pusher())
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(both.scripts, "fates", just_before)
+        look(both)
+    assert factory.waiting(both, "acme.bulk") == [letter.replay_job_id]
+    assert DeadLetter.objects.get().state == "replaying"
+    look(both)
+    run_replays(both)
+    assert DeadLetter.objects.get().state == "resolved"
+
+
+def test_one_that_somebody_cancels_in_that_moment_is_told_as_cancelled(
+    both: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_the_outbox(both, monkeypatch)
+    OutboxEntry.objects.update(state="parked", parked_as="refused", last_error="x")
+    fates = both.scripts.fates
+
+    def just_before(ids: list[str]) -> object:
+        relay.cancel(OutboxEntry.objects.all())
+        return fates(ids)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(both.scripts, "fates", just_before)
+        look(both)
+    assert DeadLetter.objects.get().state == "replaying"
+    look(both)
+    assert DeadLetter.objects.get().note == "Replay 1 was cancelled before it ran."
+
+
 def test_one_in_doubt_is_lost_but_not_if_redis_has_it(both: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     letter = in_the_outbox(both, monkeypatch)
     OutboxEntry.objects.update(state="parked", parked_as="outcome_unknown")

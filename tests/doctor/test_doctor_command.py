@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from dlq.models import DeadLetter
 from jobops.audit.models import AuditEntry
 from jobops.doctor import site as site_module
 from jobops.doctor.findings import CODES
 from jobops.doctor.site import Site
+from jobops.management.base import Found
 from tests.doctor import plant
 from tests.runtime.asking import ask, refusal, text
 
@@ -32,8 +34,9 @@ def test_a_fault_is_exit_code_1_until_it_is_repaired(site: Site, capsys: pytest.
     lost = plant.waiting_job(site.engine)
     site.engine.redis.lrem("rq:queue:acme.interactive", 1, lost)
     site.engine.scripts.reconcile("acme.interactive")
-    code, line = refusal("doctor")
-    assert (code, line) == (1, "1 thing is wrong; --repair mends what it can")
+    with pytest.raises(Found) as found:  # the name stands before the line, and nothing was refused
+        call_command("doctor")
+    assert (found.value.returncode, str(found.value)) == (1, "1 thing is wrong; --repair mends what it can")
     out = capsys.readouterr().out
     assert f"WRONG  I1     in_no_list                   job {lost}: it is queued, but stands nowhere" in out
     assert "--repair mends it" in out

@@ -92,6 +92,40 @@ def test_a_letter_whose_replay_succeeded_untold_is_resolved(site: Site) -> None:
     assert DeadLetter.objects.get().state == State.RESOLVED
 
 
+@pytest.mark.parametrize(
+    ("outcome", "state"), [(Outcome.succeeded(), "succeeded"), (Outcome.discarded("Gone", "410"), "discarded")]
+)
+def test_a_replay_that_a_restored_database_does_not_know_drains_its_letter(
+    site: Site, outcome: Outcome, state: str
+) -> None:
+    """Trap 11: it succeeded and was noted; then the database was restored to a time before it."""
+    run = replaying(site)
+    run_all(site.engine, outcome)
+    ReplayRun.objects.all().delete()
+    DeadLetter.objects.update(state=State.OPEN, replays=0, replay_job_id="")
+    assert look(site) == [], "its outcome waits to be taken in"
+    site.engine.redis.delete(site.engine.keys.outcomes())
+    mended(site, ("replay_without_record", str(run.letter_id)))
+    after = DeadLetter.objects.get()
+    assert (after.state, after.replays, after.drained_by) == (State.RESOLVED, 1, "replay")
+    noted = ReplayRun.objects.get()
+    assert (noted.job_id, noted.state, noted.number, noted.attempt) == (run.job_id, state, 1, 1)
+
+
+def test_a_finished_replay_of_a_letter_that_waits_for_another_or_is_gone_is_no_fault(site: Site) -> None:
+    run = replaying(site)
+    run_all(site.engine)
+    ReplayRun.objects.all().delete()
+    site.engine.redis.delete(site.engine.keys.outcomes())
+    DeadLetter.objects.update(state=State.DISCARDED)
+    assert look(site) == []
+    site.engine.redis.hset(rq.rq_job(run.job_id), "jo_replay_of", b"\xff:x")
+    DeadLetter.objects.update(state=State.OPEN)
+    assert look(site) == []
+    site.engine.redis.hset(rq.rq_job(run.job_id), "jo_replay_of", "gone:1")
+    assert look(site) == []
+
+
 def test_a_replay_in_the_outbox_running_or_about_to_be_told_is_no_fault(site: Site) -> None:
     run = replaying(site)
     job = claim(site.engine)

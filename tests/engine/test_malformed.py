@@ -29,7 +29,7 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "dead_batch": ([10, 1000], {0: ("limit", NATURAL), 1: ("max_bytes", NATURAL)}),
     "drop_policy": (["acme"], {0: ("slug", [""])}),
     "enqueue": (
-        ["new", "acme", "bulk", "t.work", "data", 5, 30_000, 30_000, "", "", 0, 0, 0, 60, "a:1"],
+        ["new", "acme", "bulk", "t.work", "data", 5, 30_000, 30_000, "", "", 0, 0, 0, 60, "a:1", ""],
         {
             0: ("id", [""]),
             1: ("tenant", [""]),
@@ -162,6 +162,8 @@ BAD_JOBS = [
     (replace(NEW, replay_of="x" * 251), "replay_of"),
     (replace(NEW, replay_of="\ud800"), "replay_of"),
     (replace(NEW, replay_of=None), "replay_of"),  # type: ignore[arg-type]
+    (replace(NEW, tenant_uid="x" * 101), "tenant_uid"),
+    (replace(NEW, tenant_uid=7), "tenant_uid"),  # type: ignore[arg-type]
     (replace(NEW, max_attempts=0), "max_attempts"),
     (replace(NEW, max_attempts=True), "max_attempts"),
     (replace(NEW, max_attempts=1.0), "max_attempts"),  # type: ignore[arg-type]

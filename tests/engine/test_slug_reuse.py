@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from jobops.engine.client import Engine
+from jobops.engine.errors import UnknownTenant
 from jobops.engine.jobs import read_job
 from jobops.engine.records import Outcome, Policy
-from tests.engine.helpers import BOOM, Slot, job
+from tests.engine.helpers import BOOM, LANES, Slot, dump, job
 from tests.engine.invariants import check
 
 
@@ -63,6 +64,46 @@ def test_what_still_waits_under_the_slug_never_runs_for_its_next_owner(engine: E
     assert slot.claim() is None
     deaths = {death.job_id: death.fields[b"jo_error_class"] for death in engine.scripts.dead_batch()}
     assert deaths == {"a": b"TenantDeleted", "b": b"TenantDeleted"}
+
+
+def test_what_was_asked_for_by_the_former_owner_is_refused(engine: Engine) -> None:
+    """A row of the outbox may be pushed when the slug is another customer's."""
+    engine.scripts.set_policy(Policy("acme", uid="2"))
+    before = dump(engine.redis)
+    with pytest.raises(UnknownTenant):
+        engine.scripts.enqueue(job("a", tenant_uid="1"))
+    assert dump(engine.redis) == before
+    assert engine.scripts.enqueue(job("a", tenant_uid="2")).state == "queued"
+    assert engine.scripts.enqueue(job("b")).state == "queued", "whoever has the slug"
+
+
+def test_a_policy_without_an_identity_takes_jobs_of_any(engine: Engine) -> None:
+    engine.scripts.set_policy(Policy("acme"))
+    assert engine.scripts.enqueue(job("a", tenant_uid="1")).state == "queued"
+
+
+def test_a_job_knows_whose_it_is_while_it_runs_also_when_it_is_told_twice(engine: Engine) -> None:
+    engine.scripts.set_policy(Policy("acme", uid="1"))
+    engine.scripts.enqueue(job("a"))
+    first, again = (engine.scripts.claim("s", 1, "w", list(LANES)).job for _ in range(2))
+    assert first is not None
+    assert (first.tenant_uid, again) == ("1", first)
+
+
+def test_a_key_that_a_job_of_the_former_owner_holds_is_free(engine: Engine) -> None:
+    engine.scripts.set_policy(Policy("acme", uid="1"))
+    engine.scripts.enqueue(job("a", key="k"))
+    slot = Slot(engine.scripts)
+    slot.need()
+    place = ("acme", "t.work", "k")
+    assert engine.scripts.key_holders([place]) == ["a"]
+    engine.scripts.drop_policy("acme")
+    engine.scripts.set_policy(Policy("acme", uid="2"))
+    assert engine.scripts.key_holders([place]) == [None]
+    assert engine.scripts.enqueue(job("b", key="k")).state == "queued"
+    slot.settle()
+    assert engine.scripts.key_holders([place]) == ["b"]
+    check(engine)
 
 
 def test_a_policy_that_redis_lost_and_got_back_changes_nothing(engine: Engine) -> None:

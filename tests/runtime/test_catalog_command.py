@@ -127,7 +127,7 @@ def test_what_is_no_file_is_refused_in_one_line_and_left_alone(both: Engine, tmp
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     before = sorted(path.name for path in tmp_path.iterdir())
     assert refusal("catalog", "--output", str(tmp_path / name))[0] == 1
-    assert refusal("catalog", "--output", "/dev/null") == (1, "/dev/null is no file; name one to write to")
+    assert refusal("catalog", "--output", "/dev/null") == (1, "--output: /dev/null is no file; name one to write to")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
@@ -135,7 +135,7 @@ def test_a_write_that_fails_leaves_the_old_file(both: Engine, tmp_path: Path, mo
     (tmp_path / "design.md").write_text("old")
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     code, message = refusal("catalog", "--output", str(tmp_path / "design.md"))
-    assert (code, message) == (1, f"{tmp_path}/design.md cannot be written: No space left on device")
+    assert (code, message) == (1, f"--output: {tmp_path}/design.md cannot be written: No space left on device")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("design.md", "old")]
 
 

@@ -141,7 +141,38 @@ def test_undo_opens_again_by_name_or_all_that_one_discard_closed(acme: Tenant) -
     assert (report["done"], report["skipped"]) == (3, 1)
     assert states(some) == ["open"] * 4
     assert "undone it already" in refusal("dlq", "undo", "--bulk", str(bulk))[1]
-    assert refusal("dlq", "undo", "--bulk", "999")[0] == 1
+    replay = BulkAction.objects.create(kind="replay", state="finished")
+    for number, says in ((999, "there is no bulk action 999"), (replay.pk, "only a discard can be undone")):
+        code, message = refusal("dlq", "undo", "--bulk", str(number))
+        assert (code, message.startswith("--bulk: "), message.endswith(says)) == (1, True, True)
+
+
+def test_what_would_change_nothing_leaves_no_bulk_action_and_no_row(acme: Tenant) -> None:
+    one, gone = letter(acme), letter(acme, job_type="tests.gone")
+    long_ago = timezone.now() - timedelta(days=31)
+    late = letter(acme, state=State.DISCARDED, drained_at=long_ago)
+    for arguments, why in {
+        ("undo", str(one.pk)): "it is open, not discarded",
+        ("undo", str(late.pk)): "it was discarded more than 30 days ago",
+        ("discard", str(late.pk), "--reason", "r"): "already discarded",
+        ("replay", str(gone.pk)): "tests.gone is not registered",
+    }.items():
+        report = ask("dlq", *arguments)
+        assert (report["matched"], report["done"], report["skipped"], report["bulk"]) == (1, 0, 1, None), arguments
+        assert why in next(iter(report["skipped_for"]))
+    assert states([one, gone, late]) == ["open", "open", "discarded"]
+    assert not BulkAction.objects.exists()
+    assert not AuditEntry.objects.exclude(target_kind="tenant").exists()
+
+
+def test_a_discard_of_which_nothing_is_discarded_any_more_is_not_undone(acme: Tenant) -> None:
+    one = letter(acme)
+    bulk = ask("dlq", "discard", "--all", "--reason", "r")["bulk"]
+    ask("dlq", "undo", str(one.pk))
+    ask("dlq", "discard", str(one.pk), "--reason", "another")
+    code, message = refusal("dlq", "undo", "--bulk", str(bulk))
+    assert (code, "nothing that it discarded can be opened again" in message) == (1, True)
+    assert BulkAction.objects.count() == 3
 
 
 def test_every_change_is_in_the_audit_with_the_login(acme: Tenant) -> None:
@@ -149,7 +180,7 @@ def test_every_change_is_in_the_audit_with_the_login(acme: Tenant) -> None:
     ask("dlq", "discard", "--all", "--reason", "r")
     rows = AuditEntry.objects.exclude(target_kind="tenant")
     assert sorted(rows.values_list("action", flat=True)) == [
-        "bulk.confirm", "bulk.draft", "bulk.finish", "letter.discard", "letter.discard",
+        "bulk.confirm", "bulk.finish", "letter.discard", "letter.discard",
     ]  # fmt: skip
     assert {row.actor_kind for row in rows} == {"command"}
     assert len({row.request_id for row in rows}) == 1
@@ -166,6 +197,6 @@ def test_ctrl_c_stops_where_it_is_and_says_so(acme: Tenant, monkeypatch: pytest.
 
     monkeypatch.setattr(dlq_bulk, "run_batch", interrupted)
     code, message = refusal("dlq", "discard", "--all", "--reason", "r")
-    assert (code, message) == (1, "stopped: 2 of 5 discarded, 0 skipped; the others are as they were")
+    assert (code, message) == (1, "2 of 5 discarded, 0 skipped; the others are as they were")
     assert states(some) == ["discarded"] * 2 + ["open"] * 3
     assert BulkAction.objects.get().state == "cancelled"

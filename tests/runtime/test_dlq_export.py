@@ -13,8 +13,8 @@ from dlq.export import COLUMNS, as_csv, as_jsonl, rows
 from dlq.models import DeadLetter, State
 from jobops.audit.models import AuditEntry
 from jobops.contracts.decorator import job
-from jobops.contracts.masking import DOTS
 from jobops.contracts.registry import temporary_registry
+from jobops.contracts.secret_values import DOTS
 from tests.dlq.letters import letter, letters
 from tests.runtime.asking import refusal, text
 from tests.tenants.people import new_tenant
@@ -27,12 +27,15 @@ EVIL = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =cmd|' /C calc'!A0", "\uff1d1"
 def test_every_row_is_one_json_object_with_the_keys_of_the_list() -> None:
     acme = new_tenant("acme")
     one, two = letter(acme, error="a\nb"), letter(acme, state=State.DISCARDED, discard_reason="old")
-    lines = text("dlq", "export").splitlines()
+    lines = text("dlq", "export", "--status", "all").splitlines()
     found = [json.loads(line) for line in lines]
     assert [row["id"] for row in found] == [one.pk, two.pk]
     assert set(found[0]) == set(COLUMNS)
     assert (found[0]["error"], found[1]["discard_reason"]) == ("a\nb", "old")
     assert found[0]["due_at"].endswith("Z")
+    replaying = letter(acme, state=State.REPLAYING)
+    undrained = [json.loads(line)["id"] for line in text("dlq", "export").splitlines()]
+    assert undrained == [one.pk, replaying.pk], "as on the page"
     assert len(text("dlq", "export", "--status", "open").splitlines()) == 1
 
 
@@ -64,6 +67,26 @@ def test_no_cell_is_a_formula() -> None:
     assert list(json.loads(table[0]["arguments"])) == ["value"]
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_lone_surrogate_ends_no_export(form: str, tmp_path: Path) -> None:
+    """PX-01, DL-11: it is one character of one letter, and the others come after it."""
+    odd = '{"args": [], "kwargs": {"value": "\\ud800x", "\\udfff": {"a\\udc00": "\\u202e"}}}'
+    letter(None, payload=odd)
+    letter(None)
+    path = tmp_path / "out"
+    text("dlq", "export", "--format", form, "--output", str(path))
+    told = path.read_bytes().decode()
+    assert told == text("dlq", "export", "--format", form)
+    if form == "csv":
+        found = [json.loads(row["arguments"]) for row in csv.DictReader(io.StringIO(told))]
+    else:
+        found = [json.loads(line)["arguments"] for line in told.splitlines()]
+    arguments, other = found
+    assert other == {"value": 1}
+    assert arguments["value"] == "\ud800x"
+    assert arguments["\udfff"] == {"a\udc00": "\u202e"}
+
+
 def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     letters(new_tenant("acme"), 3)
     path = tmp_path / "out.jsonl"
@@ -72,7 +95,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
     path.write_text("precious")
     for bad in (tmp_path, tmp_path / "no" / "such" / "place", Path("/proc/nothing")):
         code, message = refusal("dlq", "export", "--output", str(bad))
-        assert (code, message.startswith("output: ")) == (1, True)
+        assert (code, message.startswith("--output: ")) == (1, True)
 
     def breaks(value: object) -> str:
         raise OSError(28, "No space left on device")
@@ -87,8 +110,13 @@ def test_an_export_is_in_the_audit() -> None:
     letter(new_tenant("acme"))
     text("dlq", "export", "--tenant", "acme", "--format", "csv")
     row = AuditEntry.objects.get(action="letter.export")
-    assert row.after == {"filter": "status=all&tenant=acme", "format": "csv"}
+    assert row.after == {"filter": "tenant=acme", "format": "csv"}
     assert row.actor_kind == "command"
+    for arguments, told in {
+        (): "all to be drained", ("--overdue",): "overdue=1", ("--status", "all"): "status=all",
+    }.items():  # fmt: skip
+        text("dlq", "export", *arguments)
+        assert AuditEntry.objects.latest("id").after["filter"] == told
 
 
 def test_a_long_export_has_every_letter_once_and_begins_before_it_is_read() -> None:

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from dlq.models import DeadLetter
 from jobops.context import outbox
-from jobops.contracts.masking import DOTS
+from jobops.contracts.secret_values import DOTS
 from jobops.engine.client import Engine
 from jobops.engine.payload import encode
 from jobops.engine.records import Outcome
@@ -156,7 +156,7 @@ def test_jobs_of_a_tenant_that_was_deleted_are_listed_and_a_typing_error_is_refu
     assert [row["id"] for row in ask("jobs", "list", "--tenant", "acme")] == [job.id]
     code, message = refusal("jobs", "list", "--tenant", "acm")
     assert code == 1
-    assert message == "tenant: 'acm' is not known; `manage.py tenants list` shows those there are"
+    assert message == "--tenant: 'acm' is not known; `manage.py tenants list` shows those there are"
 
 
 def test_whatever_a_job_holds_no_list_breaks(both: Engine) -> None:

@@ -114,13 +114,13 @@ def test_delete_is_refused_while_there_is_work(plugged: Engine, monkeypatch: pyt
 def test_what_cannot_be_done_is_code_1(pusher: Recorder) -> None:
     run("create", "acme")
     for args, says in (
-        (("create", "acme"), "exists already"),
-        (("create", "Acme"), "slug: 'Acme' must be 1 to 50"),
-        (("create", "b", "--weight", "0"), "weight: 0.0 must be from"),
-        (("create", "b", "--lane-cap", "express=1"), "there is no lane 'express'"),
-        (("set", "nobody", "--cap", "1"), "there is no tenant 'nobody'"),
-        (("pause", "nobody", "--reason", "r"), "there is no tenant 'nobody'"),
-        (("delete", "nobody"), "there is no tenant 'nobody'"),
+        (("create", "acme"), "SLUG: a tenant 'acme' exists already"),
+        (("create", "Acme"), "SLUG: 'Acme' must be 1 to 50"),
+        (("create", "b", "--weight", "0"), "--weight: 0.0 must be from"),
+        (("create", "b", "--lane-cap", "express=1"), "--lane-cap: there is no lane 'express'"),
+        (("set", "nobody", "--cap", "1"), "SLUG: 'nobody' is not known"),
+        (("pause", "nobody", "--reason", "r"), "SLUG: 'nobody' is not known"),
+        (("delete", "nobody"), "SLUG: 'nobody' is not known"),
     ):
         code, line = refused(*args)
         assert (code, "\n" in line) == (1, False), args
@@ -156,5 +156,5 @@ def test_a_shell_sees_the_code_and_one_line() -> None:
         cwd=settings.BASE_DIR, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.endswith("slug: 'Acme!' must be 1 to 50 of the characters a-z, 0-9 and -\n")
+    assert done.stderr.endswith("Refused: SLUG: 'Acme!' must be 1 to 50 of the characters a-z, 0-9 and -\n")
     assert done.stderr.count("\n") == 1

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from dlq.models import DeadLetter, State
+from jobops.audit.models import AuditEntry
+from jobops.context.models import OutboxEntry
 from jobops.engine.client import Engine
 from jobops.engine.errors import UnknownTenant
 from jobops.engine.records import NewJob
+from tenants import leftovers as leftover
 from tenants.deletion import tenant_delete
 from tenants.errors import EngineAway, TenantBusy, TenantGone
 from tenants.leftovers import leftovers
@@ -27,6 +33,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def enqueue(engine: Engine, tenant: str = "acme", **fields: object) -> str:
     job = NewJob(uuid.uuid4().hex, tenant, "bulk", "t", b'["t",null,[],{}]', **fields)  # type: ignore[arg-type]
     return engine.scripts.enqueue(job).id
+
+
+def outbox_row(job_id: str, **fields: object) -> OutboxEntry:
+    now = timezone.now()
+    defaults: dict[str, object] = {
+        "tenant": "acme", "lane": "bulk", "job_type": "t", "data": b"", "max_attempts": 1, "timeout_ms": 1,
+        "lease_ms": 1, "result_ttl_s": 1, "created_at": now, "next_try_at": now,
+    }  # fmt: skip
+    return OutboxEntry.objects.create(id=job_id, **(defaults | fields))
 
 
 def test_a_tenant_with_nothing_left_is_deleted_here_and_in_the_engine(plugged: Engine) -> None:
@@ -72,20 +87,12 @@ def test_jobs_in_a_lane_that_the_settings_no_longer_name_stand_in_the_way_too(pl
 
 
 def test_undrained_letters_and_outbox_rows_stand_in_the_way(plugged: Engine) -> None:
-    from django.utils import timezone
-
-    from dlq.models import DeadLetter, State
-    from jobops.context.models import OutboxEntry
-
     tenant = tenant_create(slug="acme", by="test").tenant
     now = timezone.now()
     letter = DeadLetter.objects.create(
         job_id="j", attempt=1, tenant=tenant, tenant_slug="acme", owner="o", dead_at=now, due_at=now
     )
-    OutboxEntry.objects.create(
-        id="o", tenant="acme", lane="bulk", job_type="t", data=b"", max_attempts=1, timeout_ms=1, lease_ms=1,
-        result_ttl_s=1, created_at=now, next_try_at=now,
-    )  # fmt: skip
+    outbox_row("o")
     with pytest.raises(TenantBusy, match="1 jobs in the outbox, 1 undrained dead letters") as refused:
         tenant_delete(tenant=tenant, by="test", engine=plugged)
     assert "drain its dead letters" in str(refused.value), "it tells what to do about each"
@@ -107,6 +114,52 @@ def test_force_cancels_what_waits_and_deletes(plugged: Engine) -> None:
     claimed = plugged.scripts.claim("s", 1, "w", list(LANES)).job
     assert claimed is not None
     assert claimed.id == foreign
+
+
+def test_force_cancels_what_is_in_the_outbox_in_the_same_transaction_and_says_so(
+    plugged: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(leftover, "_listeners", [told.extend])
+    tenant = tenant_create(slug="acme", by="test").tenant
+    uid = str(tenant.pk)
+    for name, more in {
+        "waits": {"tenant_uid": uid},
+        "parked": {"tenant_uid": uid, "state": "parked", "parked_as": "refused"},
+        "old": {},
+        "on its way": {"tenant_uid": uid, "claim_token": "t", "next_try_at": timezone.now() + timedelta(minutes=1)},
+        "ended": {"tenant_uid": uid, "state": "coalesced"},
+        "former owner's": {"tenant_uid": "0"},
+        "other": {"tenant": "other"},
+    }.items():
+        outbox_row(name, **more)
+    assert leftovers(tenant, plugged) == {"jobs in the outbox": 4}
+
+    def away(slug: str) -> None:
+        raise RedisConnectionError("connection refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(plugged.scripts, "drop_policy", away)
+        with pytest.raises(EngineAway):
+            tenant_delete(tenant=tenant, by="test", engine=plugged, force=True)
+    assert not OutboxEntry.objects.filter(state="cancelled").exists(), "nor are they without the deletion"
+    told.clear()
+    tenant_delete(tenant=tenant, by="test", engine=plugged, force=True)
+    cancelled = ["old", "on its way", "parked", "waits"]
+    assert sorted(OutboxEntry.objects.filter(state="cancelled").values_list("pk", flat=True)) == cancelled
+    assert sorted(told) == cancelled
+    row = AuditEntry.objects.get(action="tenant.cancel_jobs")
+    assert (row.tenant_id, row.after) == (tenant.pk, {"cancelled": 4})
+
+
+def test_a_delayed_id_that_is_no_job_does_not_stand_in_the_way(plugged: Engine) -> None:
+    tenant = tenant_create(slug="acme", by="test").tenant
+    plugged.redis.zadd("rq:scheduler:scheduled_jobs", {"odd": 1})
+    plugged.redis.set("rq:job:odd", "a key of another kind")
+    enqueue(plugged)
+    plugged.redis.rpush("rq:queue:acme.bulk", "odd")
+    tenant_delete(tenant=tenant, by="test", engine=plugged, force=True)
+    assert not Tenant.objects.exists()
 
 
 @pytest.mark.parametrize("force", [False, True])

@@ -93,6 +93,15 @@ def test_strangers_inactive_and_anonymous_people_may_do_nothing() -> None:
 
 
 @pytest.mark.django_db
+def test_a_tenants_people_read_that_what_is_for_the_whole_fleet_is_not_for_them() -> None:
+    member = person(Role.TENANT_ADMIN, new_tenant("acme"))
+    for action in (Action.SEE_FLEET, Action.REPLAY):
+        assert can(member, action).reason == "This is for our team only."
+    assert can(member, Action.SEE, new_tenant("rival")).reason == can(person(), Action.SEE_FLEET).reason
+    assert can(person(), Action.SEE_FLEET).reason == "You have no role here."
+
+
+@pytest.mark.django_db
 def test_two_roles_allow_what_either_does() -> None:
     tenant = new_tenant("acme", may_replay=True)
     user = person(Role.STAFF_VIEWER)

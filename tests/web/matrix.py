@@ -37,7 +37,6 @@ MAY_ACT_ON_MANY = gets(302, 302, 302, 403, 302, 403, 403)
 MAY_CANCEL = gets(302, 302, 302, 403, 403, 403, 404)
 AUDIT = gets(200, 200, 200, 403, 200, 403, 403)
 SUPERUSER = gets(200, 403, 403, 403, 403, 403, 403)
-TRIAGE = gets(200, 200, 200, 403, 403, 403, 403)
 TRIAGE_ACTS = gets(302, 302, 302, 403, 403, 403, 403)
 # A bulk action is its maker's; of the tenants' people nobody sees what staff made.
 STAFF_ONLY_EXISTS = gets(200, 200, 200, 200, 404, 404, 404)
@@ -70,6 +69,7 @@ RULES: dict[str, Rule] = {
     "letter-discard": Rule(ACT, MAY_ACT, REASON),
     "letter-undo": Rule(ACT, MAY_ACT),
     "letter-cancel": Rule(ACT, MAY_CANCEL),
+    "bulks": Rule(READ, EVERYBODY),
     "bulk": Rule(READ, STAFF_ONLY_EXISTS),
     "bulk-discard": Rule(READ, STAFF_ONLY_EXISTS),
     "bulk-confirm": Rule(ACT, STAFF_ONLY_ACTS),
@@ -80,7 +80,7 @@ RULES: dict[str, Rule] = {
     "catalog": Rule(READ, STAFF),
     "audit": Rule(READ, AUDIT),
     "audit-export": Rule(ACT, SUPERUSER, {"format": "csv"}),
-    "demo": Rule(READ, TRIAGE),
+    "demo": Rule(READ, STAFF),
     "demo-mend": Rule(ACT, TRIAGE_ACTS),
     "demo-break": Rule(ACT, TRIAGE_ACTS),
     "live-overview": Rule(READ, EVERYBODY),

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from dlq.models import DeadLetter
 from jobops.audit import recording
 from jobops.audit.models import AuditEntry
 from jobops.audit.recording import Change
@@ -88,9 +89,13 @@ def test_a_tenants_admin_sees_the_tenants_rows_alone(world: World, acme: Tenant,
     text = client.get("/audit/").content.decode()
     assert "rival" not in text
     assert "command:root" not in text
-    assert "our team (olga)" in text
+    assert "Our team" in text
+    assert "By itself" in text
     assert re.search(r">mia</span>", text)
-    assert "by itself" in text
+    for hidden in ("olga", "dead letter", "ead letters", "twice", "request"):
+        assert hidden not in text.replace("http-equiv", ""), hidden
+    assert shown(client, "?who=mia") == [filled["own-by-member"]]
+    assert shown(client, "?who=olga") == [], "who of our team it was cannot be found out"
 
 
 def test_an_admin_of_one_and_viewer_of_another_sees_the_ones_rows(
@@ -139,11 +144,50 @@ def test_each_filter_narrows_what_is_shown(world: World, filled: dict[str, int])
     assert "Nothing matches these filters." in text
 
 
+def test_the_headline_is_about_what_is_listed(world: World, filled: dict[str, int]) -> None:
+    client = visitor(world, filled, Role.OPERATOR)
+    titles = {
+        "": "8 changes in the last 24 hours, 5 of them by people.",
+        "?request=zz": "No change matches.",
+        "?tenant=acme": "5 changes match, 3 of them by people.",
+        "?who=root": "2 changes match, none by a person.",
+    }
+    for query, title in titles.items():
+        assert f"<h1>{title}</h1>" in client.get(f"/audit/{query}").content.decode(), query
+
+
+def test_a_row_leads_only_to_what_is_there_and_may_be_opened(world: World, acme: Tenant) -> None:
+    from dlq.bulk import TICKED, bulk_confirm, bulk_draft
+
+    admin = world.person(Role.TENANT_ADMIN, acme)
+    letter = world.letter(acme)
+    everything = DeadLetter.objects.filter(pk=letter.pk)
+    ours, theirs = (
+        bulk_confirm(bulk_id=bulk_draft(kind="discard", letters=everything, by=by, chosen=TICKED, reason="r").pk, by=by)
+        for by in (world.person(Role.ON_CALL), admin)
+    )
+    for kind in ("bulk", "letter"):
+        recording.record("command:root", Change(f"{kind}.mend", kind, 10**9, acme.pk, "acme"))
+    for client, links in ((login(admin), {theirs.pk}), (world.client(Role.OPERATOR), {ours.pk, theirs.pk})):
+        text = client.get("/audit/").content.decode()
+        found = {int(pk) for pk in re.findall(r'href="/dlq/replays/(\d+)/"', text)}
+        assert found == links
+        assert str(10**9) not in "".join(re.findall(r'href="([^"]+)"', text))
+        for pk in found:
+            assert client.get(f"/dlq/replays/{pk}/").status_code == 200
+
+
+def login(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
 def test_odd_filters_and_cursors_break_nothing_and_are_said(world: World, filled: dict[str, int]) -> None:
     """HX-07."""
     client = world.client(Role.OPERATOR)
     text = client.get("/audit/?since=soon&who=root").content.decode()
-    assert "Passed over: write a date" in text
+    assert "“Since” was passed over: write a date" in text
     assert 'value="soon"' in text
     for value in ("0", "-1", "abc", "9" * 30, "%00", "1e30", "²"):
         for name in ("after", "before", "who", "what", "tenant", "target", "request", "since", "until"):

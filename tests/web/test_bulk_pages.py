@@ -86,7 +86,7 @@ def test_a_second_press_is_refused_and_runs_nothing_twice(world: World, acme: Te
     assert ReplayRun.objects.count() == 1
     again = draft(on_call, "replay", [letter.pk])
     text = text_of(on_call, f"/dlq/replays/{again.pk}/")
-    assert "None of 1 dead letter can be replayed" in text
+    assert "This dead letter cannot be replayed" in text
     assert "already being replayed" in text
     assert 'type="submit">' not in text[text.index('class="sticky-acts"') :]
 

@@ -129,7 +129,7 @@ def test_a_replay_that_has_not_started_is_cancelled_and_the_letter_opens_again(
     client = world.client(Role.ON_CALL)
     with django_capture_on_commit_callbacks(execute=True):
         post(client, letter, "replay")
-    assert "was cancelled; it opens again in a moment" in post(client, letter, "cancel")
+    assert "was cancelled, which opens it again." in post(client, letter, "cancel")
     take_outcomes(world.engine)
     text = client.get(f"/dlq/{letter.pk}/").content.decode()
     assert state(letter) == State.OPEN

@@ -52,7 +52,7 @@ def on_call(world: World) -> Client:
 
 def test_tabs_lead_through_the_states_and_count_each(on_call: Client) -> None:
     text = body(on_call)
-    assert tabs(text) == {"All open": "5", "Overdue": "1", "Replaying": "2", "Resolved": "4", "Discarded": "1"}
+    assert tabs(text) == {"To drain": "5", "Overdue": "1", "Replaying": "2", "Resolved": "4", "Discarded": "1"}
     links = re.findall(r'<a href="(\?[^"]*)"', text[text.index('<ul class="views">') :].partition("</ul>")[0])
     found = [len(ids(body(on_call, html.unescape(link)))) for link in links]
     assert found == [5, 1, 2, 4, 1]
@@ -76,7 +76,7 @@ def test_what_nobody_has_to_deal_with_is_counted_so_far_only(on_call: Client, mo
     text = body(on_call, "?status=resolved")
     assert tabs(text)["Resolved"] == "3+"
     assert len(ids(text)) == 4
-    assert tabs(text)["All open"] == "5"
+    assert tabs(text)["To drain"] == "5"
     assert "4 of 3+" in text
 
 
@@ -148,7 +148,7 @@ def test_a_search_with_many_hits_is_counted_so_far_only(world: World, monkeypatc
     text = body(world.client(Role.ON_CALL), "?q=timeout")
     assert len(ids(text)) == 5
     assert title(text) == "3+ dead letters match."
-    assert tabs(text) == {"All open": "3+", "Overdue": "", "Replaying": "", "Resolved": "", "Discarded": ""}
+    assert tabs(text) == {"To drain": "3+", "Overdue": "", "Replaying": "", "Resolved": "", "Discarded": ""}
 
 
 @pytest.mark.parametrize("query", [

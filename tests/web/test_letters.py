@@ -42,9 +42,15 @@ def test_open_and_replaying_letters_of_all_tenants_stand_due_first(world: World)
         world.letter(acme, state=state)
     text = body(world.client(Role.ON_CALL))
     assert ids(text) == [late.pk, soon.pk, later.pk]
-    assert "<h1>3 dead letters are open; 1 is past its deadline.</h1>" in text
+    assert "<h1>3 dead letters are to be drained; 1 is past its deadline.</h1>" in text
     row = text[text.index(f'<tr id="d-{late.pk}"') :].partition("</tr>")[0]
-    for shown in ("33\N{NO-BREAK SPACE}min late", "shop.jobs.send", "no such invoice", "ConnectionError", "payments"):
+    for shown in (
+        "33\N{NO-BREAK SPACE}min late",
+        "shop.<wbr>jobs.<wbr>send",
+        "no such invoice",
+        "ConnectionError",
+        "payments",
+    ):
         assert shown in row
     assert f'href="/dlq/{late.pk}/"' in row
     assert 'href="/tenants/rival/"' in row
@@ -56,11 +62,11 @@ def test_it_is_reached_from_the_navigation_the_overview_and_the_tenants_page(wor
     world.letter(acme)
     client = world.client(Role.ON_CALL)
     overview = client.get("/").content.decode()
-    assert 'href="/dlq/">Dead letters<span class="cnt">1</span></a>' in overview
+    assert 'href="/dlq/">Dead letters<span class="cnt" data-undrained-count>1</span></a>' in overview
     assert overview.count('<a class="q" href="/dlq/">') == 2
     assert 'href="/dlq/?tenant=acme"' in client.get("/tenants/acme/").content.decode()
     own = world.client(Role.TENANT_VIEWER, acme).get("/").content.decode()
-    assert 'href="/dlq/">Did not work<span class="cnt">1</span></a>' in own
+    assert 'href="/dlq/">Did not work<span class="cnt" data-undrained-count>1</span></a>' in own
 
 
 def test_one_tenants_letters_are_shown_on_demand(world: World) -> None:
@@ -69,7 +75,7 @@ def test_one_tenants_letters_are_shown_on_demand(world: World) -> None:
     world.letter(rival)
     text = body(world.client(Role.OPERATOR), "?tenant=acme")
     assert ids(text) == [mine.pk]
-    assert "<h1>1 dead letter of acme is open.</h1>" in text
+    assert "<h1>1 dead letter of acme is to be drained.</h1>" in text
     member = world.client(Role.TENANT_ADMIN, acme)
     foreign, missing = member.get("/dlq/?tenant=rival"), member.get("/dlq/?tenant=nobody")
     assert foreign.status_code == missing.status_code == 404
@@ -147,7 +153,7 @@ def test_a_page_beyond_the_last_letter_leads_back(world: World) -> None:
 
 def test_nothing_dead_is_said_to_each_in_their_words(world: World) -> None:
     acme = world.tenant("acme")
-    assert "<h1>No dead letter is open.</h1>" in body(world.client(Role.ON_CALL))
+    assert "<h1>No dead letter is to be drained.</h1>" in body(world.client(Role.ON_CALL))
     assert "<h1>None of your jobs failed for good.</h1>" in body(world.client(Role.TENANT_VIEWER, acme))
 
 
@@ -177,8 +183,8 @@ def test_it_needs_no_redis(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_titles_count_well() -> None:
     assert words.letters_title(1, 1, "") == "1 dead letter is past its deadline."
-    assert words.letters_title(4012, 212, "") == "4,012 dead letters are open; 212 are past their deadline."
-    assert words.letters_title(0, 0, "acme") == "No dead letter of acme is open."
+    assert words.letters_title(4012, 212, "") == "4,012 dead letters are to be drained; 212 are past their deadline."
+    assert words.letters_title(0, 0, "acme") == "No dead letter of acme is to be drained."
     assert words.own_letters_title(3, 0, "") == "3 of your jobs did not work; our team has them."
     assert (
         words.own_letters_title(3, 1, "acme") == "3 of the jobs of acme did not work; our team is late with 1 of them."

@@ -92,6 +92,28 @@ def test_lists_counts_search_and_export_hold_ones_own_only(
     assert admin.get("/dlq/?tenant=rival").status_code == 404
 
 
+@pytest.mark.parametrize(
+    "asked", ["owner=billing", "job=tests.web.send_invoice", "error=ConnectionError", "reason=poison"]
+)
+def test_what_is_hidden_from_a_tenants_people_cannot_be_asked_for(
+    world: World, acme: Tenant, admin: Client, asked: str
+) -> None:
+    """Whether a guess is right or wrong, the answer is the same; and nothing is done to more than was meant."""
+    letter, name = replayable(world, acme), asked.partition("=")[0]
+    for query in (asked, f"{name}=nobody", f"{name}=%00"):
+        for path in ("/dlq/", "/live/dlq/"):
+            text = admin.get(f"{path}?{query}&status=all").content.decode()
+            assert ids(text) == [letter.pk]
+            assert f"“{name}” was passed over: there is no such filter." in text
+        for kind in ("replay", "discard"):
+            assert choose(admin, kind, query=query).status_code == 302
+            assert f"Nothing was changed: the filter “{name}” is not understood" in said(admin)
+        assert admin.post("/dlq/export/", {"format": "csv", "query": query}).status_code == 302
+    assert not BulkAction.objects.exists()
+    found = ids(body(world.client(Role.STAFF_VIEWER), f"?{asked}"))
+    assert found == ([] if asked == "reason=poison" else [letter.pk])
+
+
 def test_a_tenants_people_read_plain_words_from_the_list_to_the_end(world: World, acme: Tenant, admin: Client) -> None:
     """SE-06: and no secret, in the list, the preview, the page of the action and the file."""
     payload = '{"args": [], "kwargs": {"number": 1, "password": "hunter2hunter2"}}'

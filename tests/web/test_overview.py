@@ -45,7 +45,7 @@ def test_each_tenant_has_a_row_with_its_lanes_caps_and_dead_letters(world: World
     row = text[text.index('id="t-acme"') :].partition("</tr>")[0]
     assert 'data-l="Bulk waiting">4<' in row.replace("\n", "") or 'data-l="Bulk waiting">5<' in row
     assert '<span class="of"> / 2</span>' in row
-    assert 'data-l="Dead, open"><a class="q" href="/tenants/acme/#dead">2</a>' in row
+    assert 'data-l="Dead, to drain"><a class="q" href="/tenants/acme/#dead">2</a>' in row
     assert "One dead letter is past its deadline. Start with acme." in text
 
 

@@ -90,6 +90,19 @@ def test_a_member_lists_their_own_only(world: World) -> None:
     assert slugs(client, "?before=zzz") == ["acme"]
 
 
+def test_a_tenants_people_read_plain_words(world: World) -> None:
+    acme = world.tenant("acme", cap=4, depth_limit=900)
+    world.letter(acme)
+    text = world.client(Role.TENANT_ADMIN, acme).get("/tenants/").content.decode()
+    main = text[text.index("<main") :]
+    for hidden in ("Weight", "cap", "Depth", "Dead letter", "900", "Ended"):
+        assert hidden not in main, hidden
+    headings = re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', main)
+    assert headings == ["Tenant", "State", "Running", "Waiting", "Did not work"]
+    assert '<span class="of"> of 4</span>' in main
+    assert 'href="/dlq/?tenant=acme"' in main
+
+
 def test_queries_do_not_grow_with_the_rows(world: World) -> None:
     """UP-04."""
     client = world.client(Role.STAFF_VIEWER)

@@ -111,7 +111,7 @@ def test_thousands_of_stretches_at_their_limit_leave_nothing_armed() -> None:
     for turn in range(3000):
         try:
             with alarm(0.00001 + turn % 50 / 1_000_000):
-                for _ in range(20):
+                for _ in range(20 if turn % 3 else 5000):  # some end in time, on whatever machine, and some do not
                     pass
         except JobTimeout:
             late += 1

@@ -18,15 +18,16 @@ from jobops.doctor.findings import Finding
 from jobops.doctor.seen import SeenIds
 from jobops.doctor.site import Site
 from jobops.doctor.suspects import Suspects, mend
+from jobops.doctor.untold import Finished, untold
 from jobops.doctor.verdicts import ENDED, LIVE
 from jobops.engine import keys as rq
 from jobops.engine.link import is_away
 
-_RECORD = ("status", "jo_type", "jo_tenant", "jo_runnable", "jo_started", "jo_attempt", "jo_died")
+_RECORD = ("status", "jo_type", "jo_tenant", "jo_runnable", "jo_started", "jo_attempt", "jo_died", "jo_replay_of")
 
 
 def check(site: Site) -> Iterator[Finding]:
-    """Jobs in no place or in two, entries and leases without a job, deaths that nobody recorded."""
+    """Jobs in no place or in two, entries and leases without a job, deaths and ends of replays that nobody recorded."""
     began_ms = site.engine.scripts.now_ms()
     seen, suspects = SeenIds(), Suspects(site)
     for place in (_leases, _delayed, _queues):
@@ -93,7 +94,8 @@ def _records(site: Site, seen: SeenIds, suspects: Suspects, began_ms: int) -> It
         now_ms = site.engine.scripts.now_ms()
         suspected: dict[str, str] = {}
         dead: list[tuple[str, int, str]] = []
-        for raw, (status, job_type, tenant, *times, attempt, died) in zip(chunk, records, strict=True):
+        finished: list[Finished] = []
+        for raw, (status, job_type, tenant, *times, attempt, died, replay_of) in zip(chunk, records, strict=True):
             name = walk.text(raw)
             if not (job_type and name):
                 continue  # plain RQ's
@@ -103,8 +105,11 @@ def _records(site: Site, seen: SeenIds, suspects: Suspects, began_ms: int) -> It
                 suspected[name] = ""
             if status == b"failed" and died:
                 dead.append((name, _number(attempt), tenant.decode(errors="replace")))
+            if status == b"finished" and replay_of:
+                finished.append((name, walk.text(replay_of)))
         yield from suspects.confirm(suspected)
         yield from _unrecorded(site, dead)
+        yield from untold(site, finished)
 
 
 def _is_odd(status: str, count: int) -> bool:

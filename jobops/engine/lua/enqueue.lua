@@ -1,11 +1,12 @@
 -- enqueue: takes one job in, or says why not. Atomic: policy, depth, duplicate, hash, push, ring and wake.
 -- ARGV: prefix, id, tenant, lane, type, data, max_attempts, timeout_ms, lease_ms, key, correlation_id, delay_ms,
---       due_ms (0: none), front (1/0), result_ttl_s, replay_of ('' none: nobody watches how it ends)
--- Answers: {queued|scheduled|duplicate|coalesced, id}, {unknown_tenant}, {intake_closed}, {depth, waiting, limit},
---          {unknown_lane}
+--       due_ms (0: none), front (1/0), result_ttl_s, replay_of ('' none: nobody watches how it ends),
+--       tenant_uid ('' whoever has the slug)
+-- Answers: {queued|scheduled|duplicate|coalesced, id}, {unknown_tenant} (also: another customer has the slug now),
+--          {intake_closed}, {depth, waiting, limit}, {unknown_lane}
 -- Events: a wake-up token for an idle slot of the lane; the outcome of a watched job that was coalesced.
 -- @include args keys clock iso ring queue outcome
-arg_count(16)
+arg_count(17)
 local id, slug, lane, job_type, data = arg_text(2, 'id'), arg_text(3, 'tenant'), arg_text(4, 'lane'), ARGV[5], ARGV[6]
 local max_attempts, timeout, lease = arg_int(7, 'max_attempts', 1), arg_int(8, 'timeout_ms', 1), arg_int(9, 'lease_ms', 1)
 local delay, due, front = arg_int(12, 'delay_ms', 0), arg_int(13, 'due_ms', 0), arg_flag(14, 'front')
@@ -21,14 +22,14 @@ end
 -- The mark above lives a day; a job that waits or is kept for longer is the same job still.
 if rcall('EXISTS', job) == 1 then return {'duplicate', id} end
 local t = rcall('HMGET', k('tenant', slug), 'weight', 'intake_closed', 'depth_limit', 'uid')
-if not t[1] then return {'unknown_tenant'} end
+if not t[1] or not same_tenant(ARGV[17], t[4]) then return {'unknown_tenant'} end
 if rcall('HEXISTS', k('lanes'), lane) == 0 then return {'unknown_lane'} end
 if t[2] == '1' then return {'intake_closed'} end
 if ARGV[10] ~= '' then
   local unique = k('key', slug, job_type, ARGV[10])
   local first = rcall('GET', unique)
-  local status = first and rcall('HGET', 'rq:job:' .. first, 'status')
-  if status == 'queued' or status == 'started' or status == 'scheduled' then
+  local f = first and rcall('HMGET', 'rq:job:' .. first, 'status', 'jo_tenant_uid') or {}
+  if (f[1] == 'queued' or f[1] == 'started' or f[1] == 'scheduled') and same_tenant(f[2], t[4]) then
     rcall('SET', k('pushed', id), first, 'EX', 86400)
     tell_outcome(id, ARGV[16], 'coalesced', {into = first})
     return {'coalesced', first}

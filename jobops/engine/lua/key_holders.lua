@@ -6,7 +6,8 @@ arg_count(4, 3)
 local LIVE, answers = {queued = true, started = true, scheduled = true}, {}
 for i = 2, #ARGV, 3 do
   local id = rcall('GET', k('key', ARGV[i], ARGV[i + 1], ARGV[i + 2]))
-  local status = id and rcall('HGET', 'rq:job:' .. id, 'status')
-  answers[#answers + 1] = LIVE[status or ''] and id or ''
+  local f = id and rcall('HMGET', 'rq:job:' .. id, 'status', 'jo_tenant_uid') or {}
+  local is_live = LIVE[f[1] or ''] and same_tenant(f[2], rcall('HGET', k('tenant', ARGV[i]), 'uid'))
+  answers[#answers + 1] = is_live and id or ''
 end
 return answers

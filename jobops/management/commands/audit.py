@@ -7,13 +7,15 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from jobops.audit import filters, reading
+from jobops.audit.changes import changes_of, in_one_line
 from jobops.audit.exporting import row_of
 from jobops.audit.models import AuditEntry
-from jobops.management.base import OperatorCommand, Refused, Usage, whole
+from jobops.management.base import OperatorCommand, Usage, unknown_tenant, whole
 from tenants.models import Tenant
+from tenants.recorded import facts_of
 
 MOST = 100_000
-COLUMNS = ("at", "who", "action", "target", "tenant", "reason")
+COLUMNS = ("at", "who", "action", "target", "tenant", "from_to", "reason", "request")
 OPTIONS = {
     "who": ("NAME", "only what this person or command did"),
     "action": ("ACTION", "only this (letter.replay), or this kind (letter)"),
@@ -50,14 +52,24 @@ class Command(OperatorCommand):
         if options["as_json"]:
             self.print_json(rows)
             return
-        shown = [row | {"who": row["actor"], "target": f"{row['target_kind']} {row['target_id']}"} for row in rows]
+        shown = [row | _told(entry) for row, entry in zip(rows, found, strict=False)]
         self.print_table(COLUMNS, shown, "nothing of that kind was changed" if not wanted.is_empty else "no change yet")
         if len(found) > len(rows):
             self.stdout.write(f"the newest {len(rows):,}; --limit N shows more")
 
 
+def _told(entry: AuditEntry) -> dict[str, str]:
+    usual = facts_of(Tenant(slug=entry.target_id, name=entry.target_id)) if entry.action == "tenant.create" else {}
+    return {
+        "who": entry.actor,
+        "target": f"{entry.target_kind}:{entry.target_id}",
+        "from_to": in_one_line(changes_of(entry.before, entry.after, usual)),
+        "request": entry.request_id,
+    }
+
+
 def _tenant_ids(slug: str) -> list[int]:
     found = [*Tenant.objects.filter(slug=slug).values_list("pk", flat=True), *reading.former_tenants(slug)]
     if not found and not AuditEntry.objects.filter(tenant_slug=slug).exists():
-        raise Refused(f"tenant: {slug!r} is not known; `manage.py tenants list` shows those there are")
+        raise unknown_tenant("--tenant", slug)
     return found

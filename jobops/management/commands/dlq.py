@@ -1,6 +1,5 @@
 """``manage.py dlq``: look at dead letters, replay them, discard them, take them elsewhere."""
 
-import json
 from argparse import ArgumentTypeError
 from contextlib import closing
 from pathlib import Path
@@ -10,15 +9,16 @@ from django.core.management.base import CommandParser
 
 from dlq.access import MAX_ID
 from dlq.bulk import TICKED
-from dlq.export import FORMATS, instant, row_of, rows
+from dlq.bulk_records import ALL
+from dlq.export import FORMATS, row_of, rows
+from dlq.filters import UNDRAINED_STATUS
 from dlq.models import DeadLetter
-from dlq.payloads import Shown
-from dlq.second_run import second_run
 from jobops.audit.recording import Change, record
 from jobops.management.base import OperatorCommand, Usage, command_actor
 from jobops.management.dlq_bulk import Report, perform, undo_discard
 from jobops.management.dlq_export import write_file
 from jobops.management.dlq_filters import add_filters, asked, filter_of, in_order, letter_named, letters_named
+from jobops.management.dlq_show import details, told
 
 COLUMNS = ("id", "tenant", "job", "state", "reason", "error_class", "owner", "due_at", "dead_at", "attempts", "replays")
 _NOT_LISTED = ("payload_raw", "traceback", "history")
@@ -33,7 +33,7 @@ class Command(OperatorCommand):
         """Sub-commands of the command."""
         actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|replay|discard|undo|export")
         listing = actions.add_parser("list", help="dead letters, all unless filtered, the newest death first")
-        add_filters(listing)
+        add_filters(listing, "all")
         listing.add_argument("--due", action="store_true", help="in the order of their due times, the first one first")
         listing.add_argument("--limit", type=_positive, metavar="N", help="at most so many")
         one = actions.add_parser("show", help="one letter with its arguments, every attempt and every replay")
@@ -43,7 +43,7 @@ class Command(OperatorCommand):
         for each in (replay, discard):
             each.add_argument("--reason", type=_reason, required=each is discard, metavar="TEXT", help="why")
             each.add_argument("ids", nargs="*", metavar="NUMBER|JOB", help="these letters; or give filters instead")
-            add_filters(each)
+            add_filters(each, "open")
             each.add_argument("--all", action="store_true", help="all open letters; needed where nothing is filtered")
         undo = actions.add_parser("undo", help="open discarded letters again")
         undo.add_argument("ids", nargs="*", metavar="NUMBER|JOB")
@@ -52,8 +52,8 @@ class Command(OperatorCommand):
             each.add_argument("--dry-run", action="store_true", help="tell what would be done, and do nothing")
         for each in (listing, one, replay, discard, undo):
             super().add_arguments(each)
-        export = actions.add_parser("export", help="letters with their arguments, masked, to standard output")
-        add_filters(export)
+        export = actions.add_parser("export", help="letters with their arguments, masked: printed, or into a file")
+        add_filters(export, UNDRAINED_STATUS)
         export.add_argument("--format", choices=list(FORMATS), default="jsonl", help="default: jsonl")
         export.add_argument("--output", type=Path, metavar="FILE", help="into this file, which is there whole or not")
 
@@ -85,10 +85,8 @@ class Command(OperatorCommand):
         if options["as_json"]:
             self.print_json(shown)
             return
-        for name, value in shown.items():
-            # Stored text holds no control characters but tab and newline.
-            text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-            self.stdout.write(f"{name:<15} {'-' if value in (None, '') else text}")
+        for line in told(shown):
+            self.stdout.write(line)
 
     def _report(self, report: Report, options: dict[str, Any]) -> None:
         if options["as_json"]:
@@ -97,8 +95,8 @@ class Command(OperatorCommand):
             self.stdout.write(report.as_text())
 
     def _export(self, options: dict[str, Any]) -> None:
-        wanted = filter_of(options, status="all")
-        what = {"filter": wanted.as_query(), "format": options["format"]}
+        wanted = filter_of(options)
+        what = {"filter": wanted.as_query() or ALL, "format": options["format"]}
         record(command_actor(), Change("letter.export", "export", "letters", after=what))
         # Closed here, and not when the interpreter ends: the reader may have had enough.
         with closing(rows(wanted.apply(DeadLetter.objects.all()))) as made:
@@ -109,33 +107,6 @@ class Command(OperatorCommand):
                 return
             for piece in pieces:
                 self.stdout.write(piece, ending="")
-
-
-def details(letter: DeadLetter) -> dict[str, Any]:
-    """All that scripts rely on of one letter, with what is secret masked."""
-    shown = Shown(letter)
-    texts = shown.texts
-    return row_of(letter) | {
-        "arguments": shown.arguments(),
-        "traceback": texts.traceback,
-        "history": texts.history,
-        "max_attempts": letter.max_attempts,
-        "enqueued_at": instant(letter.enqueued_at),
-        "correlation_id": letter.correlation_id,
-        "key": letter.key,
-        "placeholder": letter.placeholder,
-        "second_run": second_run(letter).text,
-        "note": letter.note,
-        "last_died_at": instant(letter.last_died_at),
-        "discard_reason": letter.discard_reason,
-        "drained_by": letter.drained_by,
-        "drained_at": instant(letter.drained_at),
-        "runs": [
-            {"number": run.number, "job_id": run.job_id, "state": run.state, "by": run.by, "note": run.note}
-            | {"started_at": instant(run.started_at), "ended_at": instant(run.ended_at)}
-            for run in letter.runs.order_by("number")
-        ],
-    }
 
 
 def _act(kind: str, options: dict[str, Any]) -> Report:

@@ -11,7 +11,7 @@ from jobops.doctor.examination import examine
 from jobops.doctor.findings import Finding
 from jobops.doctor.report import Report
 from jobops.doctor.site import Site
-from jobops.management.base import OperatorCommand, Refused, command_actor
+from jobops.management.base import Found, OperatorCommand, command_actor
 from jobops.runtime import get_engine
 
 
@@ -30,7 +30,7 @@ class Command(OperatorCommand):
         parser.add_argument("--repair", action="store_true", help="mend what can be mended; each is in the audit")
 
     def run(self, options: dict[str, Any]) -> None:
-        """Examine, print, and refuse if something is left."""
+        """Examine and print. Raises ``Found`` if something is left."""
         report = examine(Site(get_engine()), CHECKS, repair=options["repair"], by=command_actor())
         if options["as_json"]:
             self.print_json(report.document())
@@ -39,7 +39,7 @@ class Command(OperatorCommand):
                 self.stdout.write(line)
         if report.wrong:
             self.stdout.flush()
-            raise Refused(_verdict(report, repair=options["repair"]))
+            raise Found(_verdict(report, repair=options["repair"]))
 
 
 def _lines(report: Report, *, repair: bool) -> list[str]:

@@ -12,9 +12,19 @@ from jobops.contracts import registry
 from jobops.contracts.calls import make_call
 from jobops.contracts.durations import parse
 from jobops.contracts.faults import BadValue
-from jobops.engine.errors import UnknownTenant
-from jobops.management.base import OperatorCommand, Usage, command_actor
+from jobops.engine.errors import EnqueueRefused, UnknownTenant, Unserializable
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor
 from jobops.runtime.job_actions import record_enqueue
+
+OPTIONS = {
+    "job": "JOB",
+    "tenant": "--tenant",
+    "arguments": "--kwargs",
+    "key": "--key",
+    "lane": "--lane",
+    "run_after": "--run-after",
+}
+"""Where a field was typed."""
 
 
 class Command(OperatorCommand):
@@ -23,7 +33,7 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Options of the command."""
         super().add_arguments(parser)
-        parser.add_argument("job", help="name or alias of a job type")
+        parser.add_argument("job", metavar="JOB", help="name or alias of a job type")
         parser.add_argument("--tenant", required=True, help="the tenant's slug")
         parser.add_argument("--kwargs", default="{}", metavar="JSON", help="the arguments, as a JSON object")
         parser.add_argument("--key", help="not while another job of this type and tenant with this key is live")
@@ -33,21 +43,18 @@ class Command(OperatorCommand):
     def run(self, options: dict[str, Any]) -> None:
         """Enqueue and say under which id."""
         kwargs, run_after = _kwargs(options["kwargs"]), _duration(options["run_after"])
-        job_type = registry.get(options["job"])
-        call = make_call(
-            job_type,
-            tenant=options["tenant"],
-            key=options["key"],
-            lane=options["lane"],
-            run_after=run_after,
-        )
         try:
+            job_type = registry.get(options["job"])
+            call = make_call(
+                job_type,
+                tenant=options["tenant"],
+                key=options["key"],
+                lane=options["lane"],
+                run_after=run_after,
+            )
             handle = call.enqueue(**kwargs)
-        except UnknownTenant as refused:
-            # Redis does not know it, and the database could not be asked: that is what to mend first.
-            if isinstance(refused.__cause__, DatabaseError):
-                raise refused.__cause__  # noqa: B904 - with the cause it has, which names what is missing
-            raise
+        except EnqueueRefused as error:
+            raise _refused(error) from error
         if handle.state != "coalesced":
             record_enqueue(job_id=handle.id, by=command_actor())
         queue = f"{call.tenant}.{call.lane}"
@@ -57,6 +64,17 @@ class Command(OperatorCommand):
             )
         else:
             self.stdout.write(f"{handle.id}  {job_type.name}  {queue}  {handle.state}")
+
+
+def _refused(error: EnqueueRefused) -> Exception:
+    """The refusal, with the option that was typed where the engine names its field."""
+    # Redis does not know it, and the database could not be asked: that is what to mend first.
+    if isinstance(error, UnknownTenant) and isinstance(error.__cause__, DatabaseError):
+        return error.__cause__
+    if isinstance(error, Unserializable):
+        return Refused(f"--kwargs: {error}")
+    field, colon, problem = str(error).partition(": ")
+    return Refused(f"{OPTIONS[field]}: {problem}" if colon and field in OPTIONS else str(error))
 
 
 def _kwargs(text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from jobops.engine.client import Engine
 from jobops.engine.registrations import this_host
 from jobops.engine.worker_views import read_supervisors
-from jobops.management.base import OperatorCommand, Refused
+from jobops.management.base import Found, OperatorCommand
 from jobops.runtime import get_engine
 from jobops.scheduling.scheduler import LOCK
 
@@ -38,11 +38,11 @@ def _worker(engine: Engine) -> str:
     for one in read_supervisors(engine):
         if one.host == host and one.state != "lost":
             return one.id
-    raise Refused(f"no worker of {host} has reported lately")
+    raise Found(f"no worker of {host} has reported lately")
 
 
 def _scheduler(engine: Engine) -> str:
     leader = engine.redis.get(engine.keys.lock(LOCK))
     if not isinstance(leader, bytes):
-        raise Refused("no scheduler leads")
+        raise Found("no scheduler leads")
     return leader.decode(errors="replace")

@@ -7,13 +7,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from dlq.own_errors import OWN_ERRORS
 from dlq.payloads import secrets_in
 from dlq.selectors import letter_of_job
 from jobops.contracts import masking, registry
+from jobops.contracts.secret_values import Secrets
 from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import decode, decode_result
 from jobops.engine.records import JobView
-from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso, whole
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso, unknown_tenant, whole
 from jobops.runtime import listing, lookup
 from jobops.runtime.job_actions import job_cancel, job_cancel_by_key, job_unpark
 from tenants.models import Tenant
@@ -38,14 +40,14 @@ class Command(OperatorCommand):
         shown.add_argument("--state", choices=listing.STATES, help="only jobs in this state")
         shown.add_argument("--limit", type=whole(1, MOST), default=50, metavar="N", help="at most so many (default 50)")
         one = actions.add_parser("show", help="one job")
-        one.add_argument("id")
+        one.add_argument("id", metavar="ID")
         stop = actions.add_parser("cancel", help="end a waiting or delayed job before it runs")
-        stop.add_argument("id", nargs="?")
+        stop.add_argument("id", metavar="ID", nargs="?")
         stop.add_argument("--key", help="by key instead of id; needs --tenant and --job")
         stop.add_argument("--tenant", metavar="SLUG", help="of this tenant only")
         stop.add_argument("--job", help="name of the job type, with --key")
         again = actions.add_parser("unpark", help="push a parked outbox row again, at the risk of a second run")
-        again.add_argument("id")
+        again.add_argument("id", metavar="ID")
         for each in (shown, one, stop, again):
             super().add_arguments(each)
 
@@ -59,7 +61,7 @@ class Command(OperatorCommand):
         tenant, state, limit = options["tenant"], options["state"], options["limit"]
         found = listing.jobs(tenant=tenant, state=state, limit=limit + 1)
         if not found and tenant is not None and not Tenant.objects.filter(slug=tenant).exists():
-            raise Refused(f"tenant: {tenant!r} is not known; `manage.py tenants list` shows those there are")
+            raise unknown_tenant("--tenant", tenant)
         rows = [summary(job) for job in found[:limit]]
         if options["as_json"]:
             self.print_json(rows)
@@ -152,8 +154,8 @@ def details(job: JobView) -> dict[str, Any]:
 
 
 def _error(job: JobView) -> str | None:
-    text = ": ".join(part for part in (job.error_class, job.error) if part)
-    return masking.masked_text(text, _secrets(job)) if text else None
+    error = job.error if job.error in OWN_ERRORS else masking.masked_text(job.error, _secrets(job))
+    return ": ".join(part for part in (job.error_class, error) if part) or None
 
 
 def _result(job: JobView) -> Any:
@@ -167,15 +169,15 @@ def _result(job: JobView) -> Any:
     return masking.masked_value(result, _secrets(job))
 
 
-def _secrets(job: JobView) -> list[str]:
+def _secrets(job: JobView) -> Secrets:
     """What is secret of its arguments; when Redis has forgotten the job, its dead letter has them."""
     if not job.data:
-        letter = letter_of_job(job.id) if job.state == "dead" else None
-        return secrets_in(letter.job_type, letter.payload) if letter else []
+        letter = letter_of_job(job.id) if job.state == "dead" or job.replay_of else None
+        return secrets_in(letter.job_type, letter.payload) if letter else masking.UNKNOWN_SECRETS
     try:
         _name, args, kwargs = decode(job.data)
     except InvalidJob:
-        return []
+        return masking.UNKNOWN_SECRETS
     return masking.secrets_of(registry.resolve(job.job_type), args, kwargs)
 
 

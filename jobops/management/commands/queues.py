@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from jobops.engine.lanes import of_every_lane
 from jobops.engine.queues import active_tenants, read_queues
 from jobops.engine.records import QueueView
-from jobops.management.base import OperatorCommand, Refused, Usage
+from jobops.management.base import OperatorCommand, Usage, unknown_tenant
 from jobops.runtime import get_engine
 from tenants.models import Tenant
 
@@ -57,7 +57,7 @@ def read_rows(tenant: str | None = None, *, active: bool = False) -> list[dict[s
     found = Tenant.objects.filter(slug=tenant) if tenant is not None else Tenant.objects.order_by("slug")
     policies = {each.slug: each for each in found}
     if tenant is not None and not policies:
-        raise Refused(f"tenant: {tenant!r} is not known; `manage.py tenants list` shows those there are")
+        raise unknown_tenant("--tenant", tenant)
     # Work of a tenant that was deleted meanwhile is shown too: nothing is hidden that may still run.
     slugs = list(dict.fromkeys([*policies, *([] if tenant is not None else active_tenants(every))]))
     rows = [

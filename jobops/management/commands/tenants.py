@@ -5,13 +5,24 @@ from typing import Any, NoReturn, cast
 
 from django.core.management.base import CommandParser
 
-from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso, unknown_tenant
 from jobops.runtime import get_engine
 from tenants.deletion import tenant_delete
-from tenants.errors import TenantError
+from tenants.errors import InvalidTenant, TenantError
 from tenants.fields import TenantFields
 from tenants.models import Tenant
 from tenants.services import Change, tenant_create, tenant_pause, tenant_resume, tenant_set
+
+OPTIONS = {
+    "slug": "SLUG",
+    "name": "--name",
+    "weight": "--weight",
+    "cap": "--cap",
+    "depth_limit": "--depth-limit",
+    "lane_caps": "--lane-cap",
+    "reason": "--reason",
+}
+"""Where a field was typed."""
 
 COLUMNS = ("slug", "name", "weight", "cap", "depth_limit", "paused", "intake")
 
@@ -26,21 +37,21 @@ class Command(OperatorCommand):
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         listing = actions.add_parser("list", help="all tenants and their limits")
         create = actions.add_parser("create", help="take on a tenant")
-        create.add_argument("slug", help="1 to 50 of a-z, 0-9 and -")
+        create.add_argument("slug", metavar="SLUG", help="1 to 50 of a-z, 0-9 and -")
         _add_fields(create)
         change = actions.add_parser("set", help="change what is given, leave the rest")
-        change.add_argument("slug")
+        change.add_argument("slug", metavar="SLUG")
         _add_fields(change)
         change.add_argument("--intake", choices=["open", "closed"], help="whether it takes new jobs")
         pause = actions.add_parser("pause", help="start none of its jobs; what runs finishes, what comes in waits")
-        pause.add_argument("slug")
+        pause.add_argument("slug", metavar="SLUG")
         pause.add_argument("--reason", required=True, help="for those who find it paused")
         pause.add_argument("--intake", action="store_true", help="refuse new jobs too")
         resume = actions.add_parser("resume", help="start its jobs again")
-        resume.add_argument("slug")
+        resume.add_argument("slug", metavar="SLUG")
         resume.add_argument("--intake", action="store_true", help="take new jobs again too")
         delete = actions.add_parser("delete", help="delete a tenant that has nothing left")
-        delete.add_argument("slug")
+        delete.add_argument("slug", metavar="SLUG")
         delete.add_argument("--force", action="store_true", help="cancel its jobs and delete it with letters open")
         for each in (listing, create, change, pause, resume):
             super().add_arguments(each)
@@ -49,6 +60,9 @@ class Command(OperatorCommand):
         """Do what the sub-command says."""
         try:
             getattr(self, f"do_{options['action']}")(options)
+        except InvalidTenant as error:
+            option = OPTIONS.get(error.field.partition(".")[0], error.field)
+            raise Refused(f"{option}: {error.problem}") from error
         except TenantError as error:
             raise Refused(str(error)) from error
 
@@ -148,7 +162,7 @@ def _fields(options: dict[str, Any], tenant: Tenant | None = None) -> TenantFiel
 def _tenant(slug: str) -> Tenant:
     tenant = Tenant.objects.filter(slug=slug).first()
     if tenant is None:
-        raise Refused(f"there is no tenant {slug!r}; see `tenants list`")
+        raise unknown_tenant("SLUG", slug)
     return tenant
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from jobops.contracts import masking
 from jobops.contracts.job_type import JobType
+from jobops.contracts.secret_values import Secrets
 from jobops.engine.records import Attempt, JobView
 from jobops.web import charts
 from jobops.web.formats import duration, run_time
@@ -33,7 +34,7 @@ class AttemptLine:
 
 
 def attempt_lines(
-    job: JobView, job_type: JobType | None, secrets: Sequence[str], now: datetime, replays: Sequence[int] = ()
+    job: JobView, job_type: JobType | None, secrets: Secrets, now: datetime, replays: Sequence[int] = ()
 ) -> list[AttemptLine]:
     """Every start that is known, the first one first; errors without ``secrets``. ``replays``: of which replay each
     was, where the record is a letter's."""
@@ -54,17 +55,22 @@ def attempt_lines(
     return lines
 
 
-def attempts_note(lines: Sequence[AttemptLine]) -> str:
-    """How long they took (of replays, the newest one's), and how the waits grew: ``over 37 min; waits grew from 4 s to
-    32 min``."""
-    lines = [line for line in lines if line.replay == lines[-1].replay]
+def attempts_note(lines: Sequence[AttemptLine], *, staff: bool = True) -> str:
+    """How long they took, and how the waits grew: ``over 37 min; waits grew from 4 s to 32 min``. Of a job that was
+    replayed, the newest replay's: ``the replay took 37 min``."""
+    again = {line.replay for line in lines if line.replay}
+    lines = [line for line in lines if line.replay == max(again, default=0)]
     first = next((line.attempt.started_at for line in lines if line.attempt.started_at), None)
     last = next((line.attempt.ended_at for line in reversed(lines) if line.attempt.ended_at), None)
     if len(lines) < 2 or first is None or last is None:
         return ""
     waits = [line.waited_s for line in lines[1:] if line.waited_s is not None]
     grew = f"; waits grew from {duration(waits[0])} to {duration(waits[-1])}" if waits and _grew(waits) else ""
-    return f"over {duration((last - first).total_seconds())}{grew}"
+    took = duration((last - first).total_seconds())
+    if not again:
+        return f"over {took}{grew}"
+    newest = "newest " if len(again) > 1 else ""
+    return f"the {newest}{'replay' if staff else 'new try'} took {took}{grew}"
 
 
 def _grew(waits: Sequence[float]) -> bool:

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
-from django.contrib.auth.models import User
-from django.db.models import Q
-from django.urls import reverse
 from django.utils import timezone
 
 from jobops.audit import reading
+from jobops.audit.changes import Changed, in_one_line
 from jobops.audit.filters import AuditFilter
 from jobops.audit.models import AuditEntry
 from jobops.audit.reading import Rows
-from jobops.web import audit_words
-from jobops.web.audit_access import asked, entries_visible_to
-from jobops.web.audit_words import MOST_COUNTED, Changed
+from jobops.web import audit_own_words, audit_words
+from jobops.web.audit_access import PEOPLE_KINDS, asked, colleagues_among, entries_visible_to
+from jobops.web.audit_filter_words import MOST, Field, filter_fields
+from jobops.web.audit_links import Links, links_for
+from jobops.web.audit_words import MOST_COUNTED
 from jobops.web.paging import SIZE, Slice, id_cursor
-from jobops.web.tags import JOB_ID
-from tenants.access import AnyUser, sees_all, tenants_visible_to
-from tenants.roles import STAFF_GROUPS
+from tenants.access import AnyUser, can, sees_all, tenants_visible_to
+from tenants.roles import Action
 
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """A row in words. ``url`` and ``tenant_url`` are empty where there is no page for this person."""
+    """A row in words. ``url`` and ``tenant_url`` are empty where there is no page for this person.
+
+    ``made``: of what is new, how it was made, in one line; of anything else there are ``changes``.
+    """
 
     entry: AuditEntry
     who: str
@@ -37,12 +39,15 @@ class AuditLine:
     url: str
     tenant_url: str
     request_query: str
-    changes: Sequence[Changed]
+    reason: str
+    made: str = ""
+    changes: Sequence[Changed] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """One page of rows; ``count`` and ``by_people`` are of the last 24 hours, and stop at ``MOST_COUNTED``."""
+    """One page of rows. ``count`` and ``by_people``: of what the filter asks for or, without one, of the last 24
+    hours; they stop at ``MOST_COUNTED``."""
 
     staff: bool
     lines: Sequence[AuditLine]
@@ -53,20 +58,35 @@ class AuditPage:
 
 def audit_page(user: AnyUser, wanted: AuditFilter, params: Mapping[str, str]) -> AuditPage:
     """The page that ``params`` asks for, the newest rows first, in a constant number of queries."""
-    found = _slice(asked(user, wanted), wanted, params)
+    parts = asked(user, wanted)
+    found = _slice(parts, wanted, params)
     staff = sees_all(user)
-    ours = frozenset() if staff else _staff_among({entry.user_id for entry in found.rows if entry.user_id})
-    slugs = {entry.tenant_slug for entry in found.rows if entry.tenant_slug}
-    tenants = dict(tenants_visible_to(user).filter(slug__in=slugs).values_list("pk", "slug")) if slugs else {}
-    day = entries_visible_to(user).filter(at__gte=timezone.now() - timedelta(days=1)).order_by()
-    people = day.filter(actor_kind=AuditEntry.Kind.PERSON)
+    people_ids = {row.user_id for row in found.rows if row.user_id}
+    named = frozenset() if staff else colleagues_among(user, people_ids)
+    links = links_for(user, found.rows)
+    counted = [entries_visible_to(user).filter(at__gte=_a_day_ago())] if wanted.is_empty else parts
+    people = [part.filter(actor_kind=AuditEntry.Kind.PERSON) for part in counted]
     return AuditPage(
         staff,
-        [_line(entry, tenants, staff=staff, by_staff=entry.user_id in ours) for entry in found.rows],
+        [
+            _line(row, links) if staff else _own_line(row, links, by_staff=row.user_id not in named)
+            for row in found.rows
+        ],
         found,
-        day[: MOST_COUNTED + 1].count(),
-        people[: MOST_COUNTED + 1].count(),
+        _count(counted),
+        _count(people),
     )
+
+
+def _a_day_ago() -> datetime:
+    return timezone.now() - timedelta(days=1)
+
+
+def _count(parts: Sequence[Rows]) -> int:
+    total = 0
+    for part in parts:
+        total += part.order_by()[: MOST_COUNTED + 1].count()
+    return min(total, MOST_COUNTED + 1)
 
 
 def _slice(parts: list[Rows], wanted: AuditFilter, params: Mapping[str, str]) -> Slice[AuditEntry]:
@@ -87,40 +107,42 @@ def _slice(parts: list[Rows], wanted: AuditFilter, params: Mapping[str, str]) ->
     return Slice(rows, link("before", rows[0]) if has_newer else "", link("after", rows[-1]) if has_older else "")
 
 
-def _line(entry: AuditEntry, tenants: Mapping[int, str], *, staff: bool, by_staff: bool) -> AuditLine:
+def _line(entry: AuditEntry, links: Links) -> AuditLine:
     head, target, tail = audit_words.done_words(entry)
-    slug = tenants.get(entry.tenant_id) if entry.tenant_id else None
+    changes = audit_words.changes_in(entry)
     return AuditLine(
         entry,
-        audit_words.who_words(entry, staff=staff, by_staff=by_staff),
+        audit_words.who_words(entry),
         head,
         target,
         tail,
-        _url(entry, slug) if target else "",
-        reverse("tenant", args=[slug]) if slug else "",
+        links.of(entry) if target else "",
+        links.tenant(entry),
         urlencode({"request": entry.request_id}),
-        audit_words.changes_of(entry.before, entry.after),
+        entry.reason,
+        made="" if entry.before else in_one_line(changes),
+        changes=changes if entry.before else (),
     )
 
 
-def _url(entry: AuditEntry, slug: str | None) -> str:
-    """The page of what was changed; a deleted tenant's things have none that leads anywhere for sure."""
-    kind, target = entry.target_kind, entry.target_id
-    if kind in ("letter", "bulk") and target.isascii() and target.isdigit():
-        return reverse(kind, args=[int(target)])
-    if kind == "tenant" and slug == target:
-        return reverse("tenant", args=[target])
-    if kind == "job" and JOB_ID.fullmatch(target):
-        return reverse("job", args=[target])
-    return ""
+def _own_line(entry: AuditEntry, links: Links, *, by_staff: bool) -> AuditLine:
+    head, target, tail = audit_own_words.done_words(entry, links.job_types)
+    return AuditLine(
+        entry,
+        audit_own_words.who_words(entry, by_staff=by_staff),
+        head,
+        target,
+        tail,
+        links.of(entry) if target else "",
+        links.tenant(entry),
+        "",
+        audit_own_words.reason_words(entry, by_staff=by_staff),
+        changes=audit_own_words.changes_in(entry),
+    )
 
 
-def _staff_among(ids: set[int]) -> frozenset[int]:
-    """Those of these people who are ours."""
-    ours = Q(is_superuser=True) | Q(groups__name__in=STAFF_GROUPS)
-    return frozenset(User.objects.filter(ours, pk__in=ids).values_list("pk", flat=True)) if ids else frozenset()
-
-
-def tenant_choices(user: AnyUser, most: int = 200) -> list[str]:
-    """Slugs for the filter's list of suggestions."""
-    return list(tenants_visible_to(user).order_by("slug").values_list("slug", flat=True)[:most])
+def audit_form(user: AnyUser, params: Mapping[str, str], faults: Mapping[str, str]) -> list[Field]:
+    """The fields of the filter for this person."""
+    slugs = tenants_visible_to(user).order_by("slug").values_list("slug", flat=True)[: MOST + 1]
+    hidden = () if can(user, Action.SEE_AUDIT_OF_PEOPLE) else PEOPLE_KINDS
+    return filter_fields(params, faults, list(slugs), staff=sees_all(user), hidden=hidden)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from django.db.models import Count
 from django.utils import timezone
 
-from dlq.access import can_run, get_bulk, letters_visible_to, tenants_where
+from dlq.access import can_run, get_bulk, tenants_where
 from dlq.bulk_preview import Preview, preview
 from dlq.bulk_progress import Progress, died_again, progress
-from dlq.models import BulkAction, BulkMember, DeadLetter, State
+from dlq.models import BulkAction, BulkMember, DeadLetter, ReplayRun, State
 from jobops.audit.models import AuditEntry
 from jobops.web.selectors.acting import ACTIONS, may_act
+from jobops.web.selectors.lately import Lately, of_these_types
 from jobops.web.selectors.letter_buttons import refusal
 from jobops.web.selectors.letter_rows import error_of, light
 from tenants.access import Allowed, AnyUser, can, sees_all, tenants_visible_to
+from tenants.models import Tenant
 from tenants.roles import Action
-
-LATELY = timedelta(minutes=5)
-MOST_LATELY = 1_000
-"""Deaths of the last minutes that are counted."""
 
 MOST_DIED = 20
 MOST_HAPPENINGS = 20
@@ -37,19 +37,11 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Lately:
-    """How many of the same job types died in the last minutes; ``more``: counting stopped there."""
-
-    count: int = 0
-    more: bool = False
-    latest_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class BulkPage:
     """A draft has a ``preview``, any other ``progress``. ``may``: whether this person may confirm, stop or undo it.
 
-    ``undone_by``: the undo of this discard, if there is one.
+    ``undone_by``: the undo of this discard, if there is one. ``paused``: tenants that are paused, each with how many
+    replayed jobs wait for that to end, most first.
     """
 
     bulk: BulkAction
@@ -63,6 +55,7 @@ class BulkPage:
     died: Sequence[Row] = ()
     undone_by: BulkAction | None = None
     happened: Sequence[AuditEntry] = ()
+    paused: Sequence[tuple[Tenant, int]] = ()
 
     @property
     def is_draft(self) -> bool:
@@ -77,7 +70,10 @@ def bulk_page(user: AnyUser, bulk_id: int) -> BulkPage:
     if bulk.state == BulkAction.State.DRAFT:
         found = preview(bulk)
         ids = [letter.pk for letter in found.sample]
-        return BulkPage(bulk, staff, may, now, preview=found, sample=_rows(ids), lately=_lately(user, bulk, found, now))
+        return BulkPage(
+            bulk, staff, may, now, preview=found, sample=_rows(ids), lately=_lately(user, bulk, found, now),
+            paused=_paused(bulk),
+        )  # fmt: skip
     at = progress(bulk)
     ended = dict(died_again(bulk).values_list("letter_id", "ended_at")[:MOST_DIED]) if at.died else {}
     undone_by = BulkAction.objects.filter(undoes=bulk).exclude(state=BulkAction.State.CANCELLED).first()
@@ -85,7 +81,7 @@ def bulk_page(user: AnyUser, bulk_id: int) -> BulkPage:
         may = may_undo(user, bulk)
     return BulkPage(
         bulk, staff, may, now, progress=at, died=_rows(list(ended), ended), undone_by=undone_by,
-        happened=_happened(bulk),
+        happened=_happened(bulk), paused=_paused(bulk),
     )  # fmt: skip
 
 
@@ -123,9 +119,23 @@ def _lately(user: AnyUser, bulk: BulkAction, found: Preview, now: datetime) -> L
     if bulk.kind != BulkAction.Kind.REPLAY:
         return Lately()
     names = [share.name for share in found.jobs.top]
-    letters = letters_visible_to(user).filter(state=State.OPEN, dead_at__gt=now - LATELY, job_type__in=names)
-    died = list(letters.order_by("-dead_at", "-pk").values_list("dead_at", flat=True)[:MOST_LATELY])
-    return Lately(len(died), len(died) == MOST_LATELY, died[0] if died else None)
+    tenants = None if sees_all(user) else list(tenants_visible_to(user).values_list("pk", flat=True))
+    return of_these_types(names, now, tenants)
+
+
+def _paused(bulk: BulkAction) -> list[tuple[Tenant, int]]:
+    paused = Tenant.objects.filter(paused=True).in_bulk() if bulk.kind == BulkAction.Kind.REPLAY else {}
+    if not paused:
+        return []
+    to_come = bulk.members.filter(state=BulkMember.State.WAITING, letter__state=State.OPEN)
+    if bulk.state == BulkAction.State.CANCELLED:
+        to_come = to_come.none()
+    sent = bulk.runs.filter(state=ReplayRun.State.RUNNING)
+    waiting: Counter[int] = Counter()
+    for rows in (to_come, sent):
+        theirs = rows.filter(letter__tenant__in=paused).order_by().values_list("letter__tenant")
+        waiting.update(dict(theirs.annotate(n=Count("pk"))))
+    return [(paused[pk], count) for pk, count in waiting.most_common()]
 
 
 def _happened(bulk: BulkAction) -> list[AuditEntry]:

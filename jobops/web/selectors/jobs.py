@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from django.http import Http404
 from django.utils import timezone
 from redis.exceptions import RedisError
 
 from dlq.models import DeadLetter, ReplayRun
+from dlq.own_errors import OWN_ERRORS
+from dlq.payloads import Stored, stored_arguments
 from dlq.text import capped, visible
 from jobops.contracts import masking, registry
 from jobops.contracts.job_type import JobType
+from jobops.contracts.secret_values import Secrets
 from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import decode, decode_result
 from jobops.engine.records import JobView
@@ -23,6 +24,7 @@ from jobops.runtime import lookup
 from jobops.runtime.lookup import view_of_letter, view_of_run
 from jobops.web.selectors.attempts import AttemptLine, attempt_lines
 from jobops.web.selectors.dead import letter_of_job, run_of_job
+from jobops.web.selectors.letter_arguments import Arguments, arguments_of
 from jobops.web.selectors.reach import reading_redis
 from jobops.web.values import LONGEST_VALUE, value_text
 from tenants.access import AnyUser, masked, sees_all, tenants_visible_to
@@ -47,7 +49,7 @@ class JobPage:
     staff: bool
     is_masked: bool
     job_type: JobType | None
-    arguments: Sequence[masking.Argument] | None
+    arguments: Arguments | None
     error: str
     traceback: str
     result: str
@@ -95,8 +97,9 @@ def _from_letter(user: AnyUser, job_id: str) -> JobView | None:
 def _page(user: AnyUser, job: JobView, tenant: Tenant | None, letter: DeadLetter | None) -> JobPage:
     job_type = registry.resolve(job.job_type)
     hide = masked(user, tenant)
-    args, kwargs, readable = _payload(job, letter)
-    secrets = masking.secrets_of(job_type, args, kwargs) if hide else []
+    payload = _payload(job, letter)
+    secrets = _secrets(job_type, payload) if hide else masking.NO_SECRETS
+    shown = masking.shown_arguments(job_type, *payload, mask=hide, secrets=secrets) if payload else None
     staff, now = sees_all(user), timezone.now()
     return JobPage(
         job=job,
@@ -104,9 +107,9 @@ def _page(user: AnyUser, job: JobView, tenant: Tenant | None, letter: DeadLetter
         staff=staff,
         is_masked=hide,
         job_type=job_type,
-        arguments=masking.shown_arguments(job_type, args, kwargs, mask=hide) if readable else None,
-        error=masking.masked_text(capped(job.error, LONGEST_VALUE), secrets),
-        traceback=masking.masked_text(capped(job.traceback, LONGEST_TEXT), secrets) if staff else "",
+        arguments=arguments_of(shown),
+        error=job.error if job.error in OWN_ERRORS else _text(job.error, secrets, LONGEST_VALUE),
+        traceback=_text(job.traceback, secrets, LONGEST_TEXT) if staff else "",
         result=_result(job, hide, secrets),
         attempts=attempt_lines(job, job_type, secrets, now),
         letter=letter,
@@ -114,25 +117,31 @@ def _page(user: AnyUser, job: JobView, tenant: Tenant | None, letter: DeadLetter
     )
 
 
-def _payload(job: JobView, letter: DeadLetter | None) -> tuple[Sequence[Any], dict[str, Any], bool]:
-    """Positional and keyword arguments, and whether they could be read."""
+def _payload(job: JobView, letter: DeadLetter | None) -> Stored | None:
+    """Positional and keyword arguments; None for those that cannot be read."""
+    if not job.data:
+        return stored_arguments(letter.payload) if letter is not None else None
     try:
-        if job.data:
-            _, args, kwargs = decode(job.data)
-            return args, kwargs, True
-        if letter is not None and letter.payload:
-            stored = json.loads(letter.payload)
-            return list(stored["args"]), dict(stored["kwargs"]), True
-    except (InvalidJob, ValueError, KeyError, TypeError):
-        pass
-    return (), {}, False
+        _, args, kwargs = decode(job.data)
+    except InvalidJob:
+        return None
+    return args, kwargs
 
 
-def _result(job: JobView, hide: bool, secrets: Sequence[str]) -> str:
+def _secrets(job_type: JobType | None, payload: Stored | None) -> Secrets:
+    return masking.UNKNOWN_SECRETS if payload is None else masking.secrets_of(job_type, *payload)
+
+
+def _text(text: str | bytes, secrets: Secrets, limit: int) -> str:
+    # Masked before it is cut: half a secret would not be found.
+    return capped(masking.masked_text(visible(text), secrets), limit)
+
+
+def _result(job: JobView, hide: bool, secrets: Secrets) -> str:
     if job.state != "succeeded" or not job.result:
         return ""
     try:
         value = decode_result(job.result)
     except (InvalidJob, ValueError):
-        return visible(job.result[:LONGEST_VALUE])
-    return masking.masked_text(value_text(masking.masked_value(value) if hide else value), secrets)
+        return _text(job.result, secrets, LONGEST_VALUE)
+    return masking.masked_text(value_text(masking.masked_value(value, secrets) if hide else value), secrets)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.utils import timezone
 
-from dlq.access import get_letter, letters_visible_to
-from dlq.models import DeadLetter, State
+from dlq.access import get_letter
+from dlq.models import DeadLetter
 from dlq.payloads import Shown
 from dlq.second_run import second_run
 from jobops.contracts import masking, registry
@@ -19,24 +19,12 @@ from jobops.web import letter_page_words as words
 from jobops.web import tracebacks
 from jobops.web.formats import SOON_S
 from jobops.web.selectors.attempts import AttemptLine, attempt_lines, attempts_note
+from jobops.web.selectors.lately import Lately, of_the_same
 from jobops.web.selectors.letter_arguments import Arguments, arguments_of
 from jobops.web.selectors.letter_buttons import Button, buttons_of
 from jobops.web.selectors.letter_history import Happening, history_of, reader_of
 from jobops.web.words import Look
 from tenants.access import AnyUser, masked, sees_all
-
-LATELY = timedelta(minutes=5)
-MOST_LATELY = 1_000
-"""Deaths of the last minutes that are looked at: a bound on the work, whatever storm there is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """How many other letters of the same type and error class came in lately; ``more``: there may be more."""
-
-    count: int
-    more: bool
-    latest_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +56,7 @@ class LetterPage:
     attempts: Sequence[AttemptLine]
     attempts_title: str
     attempts_note: str
-    cause: Cause | None
+    lately: Lately | None
     second_look: Look
     claim: str
     because: str
@@ -76,6 +64,11 @@ class LetterPage:
     buttons: Sequence[Button]
     history: Sequence[Happening]
     read_at: datetime
+
+    @property
+    def has_replay_page(self) -> bool:
+        """Whether the newest replay's job has a page: of a lost one, there is nothing to show."""
+        return any(one.job_id == self.letter.replay_job_id for one in self.history if one.job_id)
 
 
 def letter_page(user: AnyUser, letter_id: int) -> LetterPage:
@@ -92,14 +85,14 @@ def letter_page(user: AnyUser, letter_id: int) -> LetterPage:
         job=job,
         staff=staff,
         is_masked=hide,
-        error=_text(shown, letter.error),
+        error=masking.masked_text(shown.error),
         traceback=trace,
         stacks=tracebacks.parse(trace, own_packages()),
-        arguments=arguments_of(shown),
+        arguments=arguments_of(shown.argument_list()),
         attempts=attempts,
-        attempts_title=words.attempts_title(letter, [line.replay for line in attempts]),
-        attempts_note=attempts_note(attempts),
-        cause=_cause(user, letter, now) if letter.is_undrained else None,
+        attempts_title=words.attempts_title(letter, [line.replay for line in attempts], staff=staff),
+        attempts_note=attempts_note(attempts, staff=staff),
+        lately=_lately(letter, now, staff=staff) if letter.is_undrained else None,
         second_look=look,
         claim=claim,
         because=because,
@@ -116,7 +109,7 @@ def _replays(letter: DeadLetter) -> list[int]:
 
 def _text(shown: Shown, text: str) -> str:
     # Logins in URLs are nobody's to read, whatever else may be seen.
-    return masking.masked_text(shown.text(text), ())
+    return masking.masked_text(shown.text(text))
 
 
 def own_packages() -> Collection[tracebacks.Package]:
@@ -132,17 +125,9 @@ def _second_run(letter: DeadLetter, *, staff: bool) -> tuple[Look, str, str]:
     return (look, *words.second_run(told.text)) if staff else (look, *words.own_second_run(told.tone))
 
 
-def _cause(user: AnyUser, letter: DeadLetter, now: datetime) -> Cause:
-    # The same tenant's only for who sees no other, and then from the index that begins with the tenant.
-    letters = letters_visible_to(user) if sees_all(user) else DeadLetter.objects.filter(tenant=letter.tenant)
-    rows = letters.filter(state=State.OPEN, dead_at__gt=now - LATELY).order_by("-dead_at", "-pk")
-    found = list(rows.values_list("pk", "job_type", "error_class", "dead_at")[:MOST_LATELY])
-    same = [at for pk, job_type, error, at in found if pk != letter.pk and (job_type, error) == _kind(letter)]
-    return Cause(len(same), len(found) == MOST_LATELY, same[0] if same else None)
-
-
-def _kind(letter: DeadLetter) -> tuple[str, str]:
-    return letter.job_type, letter.error_class
+def _lately(letter: DeadLetter, now: datetime, *, staff: bool) -> Lately:
+    # Of other tenants, a tenant's people are told nothing.
+    return of_the_same(letter, now, None if staff else [letter.tenant_id or 0])
 
 
 def _deadline(letter: DeadLetter, now: datetime) -> Deadline:

@@ -1,4 +1,4 @@
-"""A dead letter's arguments as its page shows them: long ones cut, since the whole of them can be downloaded."""
+"""A job's or a letter's arguments as its page shows them: of many the first ones, and long ones cut."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dlq.payloads import Shown
 from dlq.text import visible
 from jobops.contracts import masking
+from jobops.contracts.secret_values import DOTS
 from jobops.web.formats import plural
 
 MOST_LINES = 50
@@ -40,9 +40,8 @@ class Arguments:
         return self.more > 0 or any(line.note for line in self.lines)
 
 
-def arguments_of(shown: Shown) -> Arguments | None:
-    """The arguments for the page; None where nothing readable is stored."""
-    listed = shown.argument_list()
+def arguments_of(listed: Sequence[masking.Argument] | None) -> Arguments | None:
+    """The arguments for the page; None for those that cannot be read."""
     if listed is None:
         return None
     return Arguments([_line(one) for one in listed[:MOST_LINES]], max(0, len(listed) - MOST_LINES))
@@ -50,7 +49,7 @@ def arguments_of(shown: Shown) -> Arguments | None:
 
 def _line(one: masking.Argument) -> ArgumentLine:
     text = visible(json.dumps(one.value, ensure_ascii=False, default=str))
-    hidden = one.masked and one.value == masking.DOTS
+    hidden = one.masked and one.value == DOTS
     if len(text) <= LONGEST_VALUE:
         return ArgumentLine(one.name, text, one.masked, hidden, "")
     return ArgumentLine(one.name, f"{text[:LONGEST_VALUE]} …", one.masked, hidden, _size(one.value, text))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dlq.errors import NotReplayable
-from dlq.models import DeadLetter, State
+from dlq.models import DeadLetter, Reason, State
 from dlq.replaying import replay_job
 from dlq.states import TRANSITIONS, Event, events_of
 from tenants.access import Allowed, AnyUser, can, sees_all
@@ -17,10 +17,12 @@ CANCEL = "cancel"
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """``event``: replay, discard, undo or cancel. ``reason``: why it cannot be pressed; empty if it can."""
+    """``event``: replay, discard, undo or cancel. ``reason``: why it cannot be pressed; empty if it can. ``primary``:
+    it is what the page suggests."""
 
     event: str
     reason: str = ""
+    primary: bool = False
 
     @property
     def url_name(self) -> str:
@@ -30,10 +32,18 @@ class Button:
 
 def buttons_of(user: AnyUser, letter: DeadLetter) -> list[Button]:
     """The buttons for this letter as it is now, the likeliest first."""
-    found = [Button(event.value, _why_not(user, letter, event)) for event in events_of(letter.state)]
+    found = [
+        Button(event.value, _why_not(user, letter, event), _is_primary(letter, event))
+        for event in events_of(letter.state)
+    ]
     if letter.state == State.REPLAYING:
         found.append(Button(CANCEL, refusal(user, can(user, Action.CANCEL, letter.tenant))))
     return found
+
+
+def _is_primary(letter: DeadLetter, event: Event) -> bool:
+    # Poison dies again as it is, and nobody should be drawn into trying.
+    return event is Event.UNDO or (event is Event.REPLAY and letter.reason != Reason.POISON)
 
 
 def _why_not(user: AnyUser, letter: DeadLetter, event: Event) -> str:

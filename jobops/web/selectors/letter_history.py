@@ -76,7 +76,7 @@ def _facts(letter: DeadLetter, reader: Reader) -> Iterator[Happening]:
     if letter.enqueued_at:
         yield Happening(letter.enqueued_at, ENQUEUED.icon, "", "Enqueued" if reader.staff else "Sent in")
     if not reader.staff:
-        yield Happening(letter.dead_at, DIED.icon, "", "Gave up; our team was told")
+        yield Happening(letter.dead_at, DIED.icon, "", "Failed for good; our team was told")
         return
     reason = REASONS.get(letter.reason, "")
     why = f": {reason[:1].lower()}{reason[1:]}" if reason else ""
@@ -90,7 +90,9 @@ def _runs(runs: list[ReplayRun], reader: Reader) -> Iterator[Happening]:
     for run in reversed(runs):
         did = STARTED.word if reader.staff else "tried it again"
         bulk = run.bulk_id if reader.staff else None
-        yield Happening(run.started_at, STARTED.icon, reader.name(run.by), did, run.job_id, bulk)
+        # A lost one's job is nowhere, so it has no page.
+        job_id = "" if run.state == ReplayRun.State.LOST else run.job_id
+        yield Happening(run.started_at, STARTED.icon, reader.name(run.by), did, job_id, bulk)
         if run.ended_at is None:
             continue
         look = words.ENDS[ReplayRun.State(run.state)]

@@ -11,11 +11,12 @@ from django.http import Http404
 from django.utils import timezone
 
 from dlq.access import bulks_visible_to, letters_visible_to
-from dlq.filters import LetterFilter, parse
+from dlq.filters import LetterFilter
 from dlq.models import BulkAction, DeadLetter, State
 from jobops.web import letter_words
 from jobops.web.formats import SOON_S
 from jobops.web.paging import Slice, slice_by_instant
+from jobops.web.selectors.choosing import asked_of
 from jobops.web.selectors.letter_counts import Asked, Counts, counts_of, searched
 from jobops.web.selectors.letter_rows import LONG_TEXTS, error_of, light
 from jobops.web.words import Look
@@ -63,6 +64,11 @@ class LetterList:
         return self.filter.as_query()
 
     @property
+    def is_widened(self) -> bool:
+        """Whether more is listed than whoever wrote the address meant; another order is no more."""
+        return bool(set(self.faults) - {"sort"})
+
+    @property
     def one_tenant(self) -> bool:
         """Whether it goes without saying whose letters these are."""
         return bool(self.filter.tenant) or (not self.staff and len(self.tenants) < 2)
@@ -73,14 +79,14 @@ def letter_list(user: AnyUser, params: Mapping[str, str]) -> LetterList:
 
     Raises ``Http404`` when one of a tenant's people asks for a tenant that does not exist for them.
     """
-    asked, faults = parse(params)
+    asked, faults = asked_of(user, params)
     letters, staff, now = letters_visible_to(user), sees_all(user), timezone.now()
     own = [] if staff else list(tenants_visible_to(user).values_list("slug", flat=True)[:2])
     if not staff and asked.tenant and not tenants_visible_to(user).filter(slug=asked.tenant).exists():
         raise Http404("No such tenant.")
     done = searched(letters, asked)
     counts = counts_of(done, now)
-    page = _page(done, asked, params)
+    page = _page(done, asked, params, faults)
     lines = [_line(letter, now, staff=staff) for letter in page.rows]
     return LetterList(staff, asked, faults, own, counts, page, lines, now)
 
@@ -97,11 +103,12 @@ def running_bulks(user: AnyUser) -> list[BulkAction]:
     return list(bulks_visible_to(user).filter(state=BulkAction.State.RUNNING).order_by("-pk")[:MOST_RUNNING])
 
 
-def _page(done: Asked, asked: LetterFilter, params: Mapping[str, str]) -> Slice[DeadLetter]:
+def _page(done: Asked, asked: LetterFilter, params: Mapping[str, str], faults: Mapping[str, str]) -> Slice[DeadLetter]:
     # One read for each state, as each index begins with it.
     rows = [light(part) for part in done.parts()]
     newest = asked.sort == "newest"
-    keep = dict(parse_qsl(asked.as_query()))
+    # What was passed over is passed over, and said, on the next page too.
+    keep = {name: value for name, value in params.items() if name in faults} | dict(parse_qsl(asked.as_query()))
     return slice_by_instant(rows, "dead_at" if newest else "due_at", params, keep, newest=newest)
 
 

@@ -18,10 +18,9 @@ from jobops.metrics.fleet import Fleet, read_fleet
 from jobops.metrics.rows import WINDOW_MINUTES, TenantFacts, TenantRow, tenant_rows
 from jobops.runtime import get_engine
 from jobops.web.selectors import reach
-from jobops.web.selectors.dead import DeadSummary, dead_summary, undrained
+from jobops.web.selectors.dead import DeadSummary, dead_summary
 from jobops.web.selectors.reach import reading_redis
 from jobops.web.selectors.workers import Crew, read_crew
-from tenants.access import AnyUser, sees_all
 from tenants.models import Tenant
 
 KEEP_S = 1.0
@@ -65,14 +64,6 @@ def forget() -> None:
     global _kept
     _kept = None
     reach.forget()
-
-
-def open_letters(user: AnyUser) -> int:
-    """How many letters somebody still has to deal with; of what was read a moment ago, where that will do."""
-    kept = _kept
-    if kept is not None and sees_all(user) and time.monotonic() - kept[0] < KEEP_S:
-        return kept[1].dead.open
-    return undrained(user).count()
 
 
 def urgent_lane() -> str:

@@ -11,9 +11,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobops.audit import filters, reading, recording
 from jobops.audit.exporting import FORMATS
-from jobops.web import audit_words
 from jobops.web.audit_access import asked
-from jobops.web.selectors.audit import audit_page, tenant_choices
+from jobops.web.audit_filter_words import filter_words
+from jobops.web.audit_words import audit_title
+from jobops.web.selectors.audit import audit_form, audit_page
 from tenants.access import can
 from tenants.roles import Action
 
@@ -27,13 +28,11 @@ def page(request: HttpRequest) -> HttpResponse:
         "page": found,
         "slice": found.slice,
         "staff": found.staff,
-        "title": audit_words.audit_title(found.count, found.by_people),
+        "title": audit_title(found.count, found.by_people, narrowed=not wanted.is_empty),
         "wanted": wanted,
         "faults": faults,
-        "fields": audit_words.filter_fields(request.GET, faults),
-        "words": audit_words.filter_words(wanted),
-        "actions": audit_words.DONE,
-        "tenants": tenant_choices(request.user),
+        "fields": audit_form(request.user, request.GET, faults),
+        "words": filter_words(wanted, staff=found.staff),
         "may_export": can(request.user, Action.EXPORT_AUDIT),
         "as_of": timezone.now(),
     }

@@ -92,7 +92,8 @@ def cancel(request: HttpRequest, bulk_id: int) -> HttpResponse:
     except LetterError as error:
         return _refused(request, error, bulk_url(bulk))
     left = bulk.matched - bulk.done - bulk.skipped
-    messages.success(request, "Nothing was changed." if was_draft else f"Stopped; {left:,} stay as they are.")
+    stay = "1 stays as it is" if left == 1 else f"{left:,} stay as they are"
+    messages.success(request, "Nothing was changed." if was_draft else f"Stopped; {stay}.")
     return redirect(return_path(request, list_url()) if was_draft else bulk_url(bulk))
 
 
@@ -116,9 +117,10 @@ def _run(request: HttpRequest, bulk: BulkAction) -> HttpResponse:
     if bulk.state != BulkAction.State.FINISHED:
         return redirect(bulk_url(bulk))
     text = words.done_text(bulk, progress(bulk), staff=sees_all(request.user))
-    verb = "undo" if bulk.kind == BulkAction.Kind.DISCARD else "see"
+    # An undo is over when it is told of: nothing of it goes on.
+    verb = {BulkAction.Kind.DISCARD: "undo", BulkAction.Kind.REPLAY: "see"}.get(BulkAction.Kind(bulk.kind), "")
     tell = messages.success if bulk.done else messages.warning
-    tell(request, text, extra_tags=f"{verb}:bulk:{bulk.pk}" if bulk.done else "")
+    tell(request, text, extra_tags=f"{verb}:bulk:{bulk.pk}" if bulk.done and verb else "")
     return redirect(return_path(request, list_url()))
 
 

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from jobops.contracts.masking import DOTS
+from jobops.contracts.secret_values import DOTS
 from jobops.web import job_words
 from jobops.web.selectors.jobs import job_page
 from jobops.web.views.live import away_is_said

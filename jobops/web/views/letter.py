@@ -14,9 +14,11 @@ from dlq.access import get_letter
 from dlq.models import State
 from dlq.payloads import Shown
 from dlq.services import UNDO_FOR
-from jobops.contracts.masking import DOTS
+from jobops.contracts.secret_values import DOTS
 from jobops.web import letter_page_words as words
 from jobops.web.discard_reasons import REASONS
+from jobops.web.lately_words import is_warning, lately_sentences
+from jobops.web.pause_words import paused_sentences
 from jobops.web.selectors.letter import LetterPage, letter_page
 from jobops.web.views.live import live_url
 from tenants.access import can, masked
@@ -63,7 +65,8 @@ def _context(request: HttpRequest, letter_id: int) -> dict[str, Any]:
         "staff": staff,
         "look": (words.LOOKS if staff else words.OWN_LOOKS)[state],
         "title": words.letter_title(letter, staff=staff),
-        "cause": _cause(found),
+        **_lately(found),
+        **_paused(found),
         "clock_note": _clock(found),
         "undo_until": (letter.drained_at or timezone.now()) + UNDO_FOR,
         "reasons": REASONS,
@@ -81,8 +84,16 @@ def _clock(found: LetterPage) -> str:
     return (words.clock_note if found.staff else words.own_clock_note)(found.letter, found.read_at)
 
 
-def _cause(found: LetterPage) -> str:
-    if found.cause is None:
-        return ""
-    told = (found.cause.count, found.cause.more, found.cause.latest_at, found.read_at)
-    return words.cause_sentence(found.letter, *told) if found.staff else words.own_cause_sentence(*told)
+def _lately(found: LetterPage) -> dict[str, Any]:
+    if found.lately is None:
+        return {}
+    told = lately_sentences(found.letter, found.lately, found.read_at, staff=found.staff)
+    return {"lately": told, "lately_warns": is_warning(found.letter, found.lately)}
+
+
+def _paused(found: LetterPage) -> dict[str, Any]:
+    letter = found.letter
+    if letter.tenant is None or not letter.tenant.paused or not letter.is_undrained:
+        return {}
+    sent = letter.state == State.REPLAYING
+    return {"paused": paused_sentences(letter.tenant, found.read_at, sent=sent, staff=found.staff)}

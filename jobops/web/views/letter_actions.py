@@ -26,10 +26,14 @@ from jobops.web.selectors.letter_buttons import refusal
 from tenants.access import can, sees_all
 from tenants.roles import Action
 
-CANCELLED = {
+NOT_CANCELLED = {
     "started": "It has started already, and a job that runs is not cancelled.",
     "ended": "It has ended already.",
     "not_found": "Its job is not there any more; the letter opens again by itself within a minute or two.",
+}
+OWN_NOT_CANCELLED = NOT_CANCELLED | {
+    "started": "It has started already, and what runs is not stopped.",
+    "not_found": "It is not there any more; within a minute or two this job is back among those that did not work.",
 }
 
 
@@ -67,16 +71,17 @@ def undo(request: HttpRequest, letter_id: int) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, letter_id: int) -> HttpResponse:
     """Takes the replay's job out of its queue, if it has not started; the letter opens again by itself."""
-    letter = _letter(request, letter_id, Action.CANCEL)
+    letter, staff = _letter(request, letter_id, Action.CANCEL), sees_all(request.user)
     try:
         answer = _cancel(request, letter)
     except RedisError:  # its text may name hosts and passwords
         messages.error(request, "Nothing was changed: Redis cannot be reached.")
     else:
         if answer == "cancelled":
-            messages.success(request, f"The replay of No. {letter.pk} was cancelled; it opens again in a moment.")
+            done = f"The replay of No. {letter.pk} was cancelled, which opens it again."
+            messages.success(request, done if staff else "The new try was stopped.")
         else:
-            messages.error(request, f"Nothing was changed. {CANCELLED[answer]}")
+            messages.error(request, f"Nothing was changed. {(NOT_CANCELLED if staff else OWN_NOT_CANCELLED)[answer]}")
     return redirect(_back(request, letter))
 
 

@@ -15,7 +15,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dlq.errors import InvalidAction
-from dlq.filters import LetterFilter
+from dlq.filters import UNDRAINED_STATUS, LetterFilter
+from dlq.searchable import words_of
 from jobops.audit.recording import Change, record
 from jobops.web import letter_words as words
 from jobops.web.bulk_words import tongue
@@ -57,7 +58,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     """All that match as a file, read and sent piece by piece; what is secret is masked for everybody."""
     kind = request.POST.get("format", "csv")
     try:
-        asked = filter_of(request.POST)
+        asked = filter_of(request.user, request.POST)
         lines, media = exported(request.user, asked, kind)
     except InvalidAction as error:
         messages.error(request, f"Nothing was exported: {error.problem}.")
@@ -70,6 +71,13 @@ def export(request: HttpRequest) -> HttpResponseBase:
     return StreamingHttpResponse(
         lines, content_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'}
     )
+
+
+def _undrained(found: LetterList) -> dict[str, int]:
+    """What the navigation counts, where the list has just counted it: two readings might differ."""
+    whole = LetterFilter(status=found.filter.status, overdue=found.filter.overdue, sort=found.filter.sort)
+    everything = found.counts.by_tab.get(UNDRAINED_STATUS)
+    return {"undrained": everything.count} if whole == found.filter and everything is not None else {}
 
 
 def _context(request: HttpRequest) -> dict[str, Any]:
@@ -85,8 +93,13 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "title": words.title(asked, found.counts, staff=staff),
         "lede": words.lede(asked, staff=staff),
         "tabs": words.tabs(asked, found.counts, staff=staff),
+        # What was passed over is sent along: the server refuses to take all that match what it does not understand.
+        "query": request.GET.urlencode() if found.is_widened else found.query,
+        "widened": found.is_widened,
         "words": [word for word in asked.words() if word.name not in ("status", "overdue")],
         "faults": words.fault_text(found.faults),
+        "search_note": words.search_note(asked),
+        "only_signs": bool(asked.q) and not words_of(asked.q),
         "acts": [acts[kind] for kind in kinds],
         "may": may,
         "refusal": may.reason if may is not None else "",
@@ -100,4 +113,5 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         ],
         "as_of": found.read_at,
         "live_url": live_url(reverse("live-dlq"), request),
+        **_undrained(found),
     }

@@ -43,6 +43,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "note": words.flood_note(found.rows, found.crew) if found.staff else "",
         "orphans": words.orphans_note(found.crew),
         "due_in": due_in,
+        "undrained": found.dead.open,
         "due_soon": due_in is not None and due_in < SOON_S,
         "live_url": live_url(reverse("live-overview"), request),
     }

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from jobops.web import words
 from jobops.web.selectors.tenants import tenant_list
-from jobops.web.tables import TenantTable
+from jobops.web.tables import OwnTenantTable, TenantTable
 from jobops.web.views.live import away_is_said
 from jobops.web.views.overview import LONGEST_SEARCH
 from tenants.access import sees_all, tenants_visible_to
@@ -21,12 +21,13 @@ def page(request: HttpRequest) -> HttpResponse:
     find = "".join(filter(str.isprintable, request.GET.get("find", ""))).strip()[:LONGEST_SEARCH]
     found, lines, shot = tenant_list(request.user, request.GET, find)
     visible = tenants_visible_to(request.user)
+    staff = sees_all(request.user)
     context = {
         "slice": found,
-        "table": TenantTable(lines),
+        "table": TenantTable(lines) if staff else OwnTenantTable(lines),
         "find": find,
         "as_of": shot.fleet.read_at,
-        "staff": sees_all(request.user),
+        "staff": staff,
         "title": words.tenants_title(
             [shot.rows[slug] for slug in visible.values_list("slug", flat=True) if slug in shot.rows]
         ),

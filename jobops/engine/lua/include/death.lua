@@ -24,11 +24,6 @@ local function bury(lease, reason)
   rcall('ZADD', k('dead'), now, lease.id .. ':' .. lease.attempt)
 end
 
--- A slug can be given to another customer: a job belongs to the tenant that it was enqueued for, not to its slug.
-local function same_tenant(job_uid, uid)
-  return not job_uid or job_uid == '' or not uid or uid == '' or job_uid == uid
-end
-
 -- Its tenant was deleted while it ran, so it has nowhere to go back to.
 local function is_orphan(lease, job_uid)
   local uid = rcall('HGET', k('tenant', lease.tenant), 'uid')

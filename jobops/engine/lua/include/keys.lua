@@ -10,3 +10,8 @@ end
 local function queue_name(slug, lane) return slug .. '.' .. lane end
 local CELL = k('cell')
 local SCHEDULED = 'rq:scheduler:scheduled_jobs'
+
+-- A slug can be given to another customer: a job belongs to the tenant that it was enqueued for, not to its slug.
+local function same_tenant(job_uid, uid)
+  return not job_uid or job_uid == '' or not uid or uid == '' or job_uid == uid
+end
