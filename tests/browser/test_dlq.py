@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import product
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dlq.models import BulkAction, DeadLetter, ReplayRun
@@ -153,6 +154,7 @@ def busy_pages(world: World, page: Page, live_server: object) -> dict[str, str]:
     }
 
 
+@pytest.mark.look
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(sign_in: SignIn, world: World, live_server: object) -> None:
     page = sign_in(Role.ON_CALL, following="/dlq/")
     found: dict[tuple[object, ...], list[str]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page
 
+from jobops.contracts.decorator import job
+from jobops.contracts.registry import temporary_registry
 from jobops.engine.records import Outcome
 from tenants.models import Tenant
 from tenants.roles import Role
@@ -18,8 +21,26 @@ from tests.browser.conftest import SignIn
 from tests.web.world import World
 
 AXE = next(Path(axe_playwright_python.__file__).parent.rglob("axe.min.js")).read_text()
+pytestmark = pytest.mark.look
 WIDTHS = (320, 390, 768, 960, 1239, 1240, 1440, 1920)
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@pytest.fixture(autouse=True)
+def declared() -> Iterator[None]:
+    """Job types that keep their promises and that break them, with names as long as people make them."""
+    with temporary_registry():
+        job(name="shop.jobs.send", owner="shop", drain_sla="4h", idempotent="upserts by number", timeout="30s")(_send)
+        job(name="shop.jobs." + "w" * 80, owner="o" * 90, lane="interactive", guard=_key, redact=["n" * 60])(_send)
+        yield
+
+
+def _send(number: int = 0) -> None:
+    """Send it to `https://hooks.example/averylongpathwithoutanyplacetobreakitbutthisone`, once."""
+
+
+def _key(number: int = 0) -> str:
+    return str(number)
 
 
 def busy_world(world: World) -> dict[str, str]:

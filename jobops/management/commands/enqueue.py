@@ -54,6 +54,10 @@ class Command(OperatorCommand):
             )
             handle = call.enqueue(**kwargs)
         except EnqueueRefused as error:
+            if isinstance(error, UnknownTenant) and isinstance(error.__cause__, DatabaseError):
+                # Redis does not know it, and the database could not be asked: that is what to mend first. Its own
+                # cause says what is wrong with it, so it gets no other.
+                raise error.__cause__ from error.__cause__.__cause__
             raise _refused(error) from error
         if handle.state != "coalesced":
             record_enqueue(job_id=handle.id, by=command_actor())
@@ -68,9 +72,6 @@ class Command(OperatorCommand):
 
 def _refused(error: EnqueueRefused) -> Exception:
     """The refusal, with the option that was typed where the engine names its field."""
-    # Redis does not know it, and the database could not be asked: that is what to mend first.
-    if isinstance(error, UnknownTenant) and isinstance(error.__cause__, DatabaseError):
-        return error.__cause__
     if isinstance(error, Unserializable):
         return Refused(f"--kwargs: {error}")
     field, colon, problem = str(error).partition(": ")
