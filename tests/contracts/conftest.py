@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobops.contracts import config, enqueuer
+from jobops.contracts import config, discovery, enqueuer
 from jobops.contracts.registry import Registry, temporary_registry
 from jobops.engine.errors import EnqueueRefused
 from jobops.engine.payload import decode
@@ -60,3 +60,9 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     recorder = Recorder()
     monkeypatch.setattr(enqueuer, "_enqueuer", recorder)
     return recorder
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_unimportable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test's discovery could not import is forgotten after it: checks and the catalog read it later."""
+    monkeypatch.setattr(discovery, "_faults", discovery._faults)
