@@ -27,7 +27,6 @@ from tenants.roles import Action
 
 Kind = BulkAction.Kind
 HAPPENED = {
-    "bulk.draft": ("chose these", "check"),
     "bulk.confirm": ("started it", "player-play"),
     "bulk.cancel": ("stopped it", "player-stop"),
     "bulk.finish": ("", "check"),
