@@ -6,12 +6,13 @@ Letters, members and counters change in one transaction. Whoever is killed has d
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from dlq.access import may_go_on
 from dlq.bulk_records import record_bulk
 from dlq.changing import SCHEDULER
+from dlq.inserting import AWAY
 from dlq.locking import lock_letters, with_tenants
 from dlq.models import BulkAction, BulkMember, DeadLetter
 from dlq.models import State as LetterState
@@ -130,7 +131,7 @@ def _carefully(batch: Batch, letters: Sequence[DeadLetter]) -> dict[int, str]:
 
 def _is_of_the_letter(error: Exception) -> bool:
     """Whether another letter may do better. While the database is away or busy none does, and the batch waits."""
-    return not isinstance(error, OperationalError | InterfaceError)
+    return not isinstance(error, AWAY)
 
 
 def _mark(bulk: BulkAction, members: Mapping[int, BulkMember], outcome: Mapping[int, str]) -> None:

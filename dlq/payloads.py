@@ -101,11 +101,6 @@ def shown_error(letter: DeadLetter) -> str:
     return Shown(letter).error
 
 
-def shown_texts(letter: DeadLetter) -> MaskedTexts:
-    """The letter's traceback and history, masked."""
-    return Shown(letter).texts
-
-
 def secrets_in(job_type: str, payload: str) -> Secrets:
     """What to hide of a dead letter, whose arguments are stored as JSON text; everything, if that cannot be read."""
     return _secrets(registry.resolve(job_type), stored_arguments(payload))

@@ -155,11 +155,6 @@ def search_note(asked: LetterFilter) -> str:
     return f"A search goes by letters and digits: {named} {'counts' if len(signs) == 1 else 'count'} for nothing."
 
 
-def ticked_text(count: int, *, staff: bool) -> str:
-    """``2 dead letters``, ``1 job``."""
-    return plural(count, _noun(1, staff=staff), _noun(2, staff=staff))
-
-
 def _things(n: Found, *, staff: bool) -> str:
     return f"{n} {_noun(n.count, staff=staff)}"
 

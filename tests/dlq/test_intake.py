@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import DataError, IntegrityError, OperationalError, connection, transaction
+from django.db import DataError, IntegrityError, OperationalError, transaction
 
 from dlq import inserting, intake
 from dlq.intake import take_in
@@ -17,6 +16,7 @@ from dlq.models import DeadLetter
 from jobops.engine.client import Engine
 from jobops.engine.records import Outcome
 from tenants.models import Tenant
+from tests.dlq.children import in_child
 from tests.dlq.deaths import die, multiply, set_field, vanish, waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -85,18 +85,6 @@ def test_it_refuses_to_run_inside_a_transaction(engine: Engine) -> None:
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
         take_in(engine)
     assert waiting(engine) == 1
-
-
-def in_child(work: Callable[[], None]) -> int:
-    """Run this in a forked process with a database connection of its own; answers its wait status."""
-    connection.close()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-        finally:
-            os._exit(1)
-    return os.waitpid(pid, 0)[1]
 
 
 @pytest.mark.parametrize("moment", ["before the insert", "in the transaction", "before the removal"])

@@ -20,6 +20,7 @@ from dlq.watch import watch, watch_all
 from jobops.audit.models import AuditEntry
 from jobops.engine.client import Engine
 from jobops.engine.records import Outcome
+from tests.dlq.children import in_child
 from tests.dlq.deaths import waiting
 from tests.dlq.replays import FAILED, dead, replaying, run_replays
 from tests.runtime import factory
@@ -41,18 +42,6 @@ def ended(engine: Engine, count: int) -> list[DeadLetter]:
 
 def states() -> list[str]:
     return sorted(DeadLetter.objects.values_list("state", flat=True))
-
-
-def in_child(work: Callable[[], None]) -> int:
-    """Run this in a forked process with a database connection of its own; answers its wait status."""
-    connection.close()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-        finally:
-            os._exit(1)
-    return os.waitpid(pid, 0)[1]
 
 
 @pytest.mark.parametrize("moment", ["in the transaction", "before the removal"])

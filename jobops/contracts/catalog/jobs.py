@@ -10,7 +10,6 @@ from jobops.contracts.catalog.classifier import classifier_of
 from jobops.contracts.catalog.design import JobDesign
 from jobops.contracts.catalog.facts import Installation, RunTimes
 from jobops.contracts.catalog.words import NOT_BUILT, one_line
-from jobops.contracts.faults import Kind
 from jobops.contracts.job_type import JobType
 
 TRIGGER = f"enqueued by code; schedules: {NOT_BUILT}"
@@ -56,8 +55,3 @@ def where(func: Callable[..., Any]) -> str:
     """Module and name of a function."""
     name = getattr(func, "__qualname__", None) or type(func).__qualname__
     return f"{getattr(func, '__module__', None) or '?'}.{name}"
-
-
-def has_fault(job: JobDesign, kind: Kind) -> bool:
-    """Whether its contract lacks this promise."""
-    return any(fault.kind is kind for fault in job.faults)

@@ -34,11 +34,6 @@ class Arguments:
     lines: Sequence[ArgumentLine]
     more: int
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether the page shows less than there is."""
-        return self.more > 0 or any(line.note for line in self.lines)
-
 
 def arguments_of(listed: Sequence[masking.Argument] | None) -> Arguments | None:
     """The arguments for the page; None for those that cannot be read."""

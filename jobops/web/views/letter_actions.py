@@ -21,7 +21,7 @@ from dlq.watch import watch_soon
 from jobops.audit.recording import Change, record
 from jobops.runtime import cancelling
 from jobops.web.discard_reasons import reason_of
-from jobops.web.places import own_path
+from jobops.web.places import return_path
 from jobops.web.selectors.letter_buttons import refusal
 from tenants.access import can, sees_all
 from tenants.roles import Action
@@ -137,7 +137,5 @@ def _why(error: LetterError, *, staff: bool) -> str:
 
 
 def _back(request: HttpRequest, letter: DeadLetter) -> str:
-    """Where the person was: the page that sent the form; the letter's own where that cannot be told."""
-    wanted = request.POST.get("next") or request.headers.get("Referer", "")
-    path = own_path(request, wanted) if wanted else "/"
-    return path if path != "/" else reverse("letter", args=[letter.pk])
+    """Where the person was; the letter's own page where that cannot be told."""
+    return return_path(request, reverse("letter", args=[letter.pk]))
