@@ -71,6 +71,10 @@ def replay_job(letter: DeadLetter) -> NewJob:
         correlation_id=letter.correlation_id or letter.job_id,
         replay_of=death_of(letter),
         tenant_uid=str(tenant.pk),
+        resource=job_type.resource,
+        dedup_ms=(job_type.dedup_window or timedelta(0)) // _MS,
+        keep=job_type.keep_results or 0,
+        batch=letter.batch,
     )
 
 

@@ -1,7 +1,18 @@
 """All tables of the jobops app, gathered for Django from where they are at home."""
 
 from jobops.audit.models import AuditEntry
-from jobops.context.models import OutboxEntry, OutboxHold
+from jobops.batches.models import Batch
+from jobops.context.models import OnceRecord, OutboxEntry, OutboxHold
+from jobops.limits.models import LimitChange, Pause
 from jobops.steward.models import CellState
 
-__all__ = ["AuditEntry", "CellState", "OutboxEntry", "OutboxHold"]
+__all__ = [
+    "AuditEntry",
+    "Batch",
+    "CellState",
+    "LimitChange",
+    "OnceRecord",
+    "OutboxEntry",
+    "OutboxHold",
+    "Pause",
+]

@@ -22,6 +22,7 @@ class Tenant(models.Model):
     name = models.CharField(max_length=200, blank=True)
     weight = models.FloatField(default=1.0, validators=[MinValueValidator(0.01)], help_text="Share of worker time.")
     cap = models.PositiveIntegerField(null=True, blank=True, default=10, help_text="Most jobs in flight; empty: any.")
+    rate = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="Most starts; empty: any.")
     lane_caps = models.JSONField(default=dict, blank=True, help_text="Most jobs in flight for each lane.")
     depth_limit = models.PositiveIntegerField(null=True, blank=True, help_text="Most jobs waiting; empty: any.")
     intake_closed = models.BooleanField(default=False, help_text="Enqueues are refused.")

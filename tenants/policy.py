@@ -18,6 +18,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from jobops.engine.errors import EngineError, EngineUnavailable, InvalidJob
 from jobops.engine.link import is_away
+from jobops.engine.rates import parse_rate
 from jobops.engine.records import Policy
 from tenants.errors import EngineAway
 from tenants.models import Tenant
@@ -60,6 +61,7 @@ def policy_of(tenant: Tenant) -> Policy:
         slug=tenant.slug,
         weight=tenant.weight,
         cap=tenant.cap,
+        rate=parse_rate(tenant.rate) if tenant.rate else None,
         lane_caps=dict(tenant.lane_caps),
         depth_limit=tenant.depth_limit,
         paused=tenant.paused,

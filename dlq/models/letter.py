@@ -65,6 +65,11 @@ class DeadLetter(models.Model):
     max_attempts = models.PositiveIntegerField(default=0)
     history = models.JSONField(default=list, help_text="Every attempt: n, worker, start, end, outcome, error.")
 
+    checkpoint = models.TextField(blank=True, default="", db_default="", help_text="JSON: what a replay resumes from.")
+    progress_done = models.BigIntegerField(null=True, blank=True)
+    progress_total = models.BigIntegerField(null=True, blank=True)
+    batch = models.CharField(max_length=64, blank=True, default="", db_default="")
+
     owner = models.CharField(max_length=100)
     due_at = models.DateTimeField()
     dead_at = models.DateTimeField()

@@ -51,6 +51,13 @@ class OutboxEntry(models.Model):
         db_default="",  # as above
         help_text="The tenant's lasting identity, as its slug may be given anew; empty: not known.",
     )
+    # What a process of the release before does not write has a default in the database too.
+    resource = models.CharField(max_length=60, blank=True, default="", db_default="")
+    dedup_ms = models.PositiveBigIntegerField(default=0, db_default=0)
+    on_full = models.CharField(max_length=12, default="refuse", db_default="refuse")
+    keep = models.PositiveIntegerField(default=0, db_default=0)
+    batch = models.CharField(max_length=64, blank=True, default="", db_default="")
+    checkpoint = models.BinaryField(null=True, help_text="The JSON that the job resumes from.")
 
     state = models.CharField(max_length=20, choices=State.choices, default=State.WAITING)
     parked_as = models.CharField(max_length=20, choices=Parked.choices, blank=True)
@@ -107,3 +114,40 @@ class OutboxHold(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tenant} until {self.until} ({self.reason})"
+
+
+class OnceRecord(models.Model):
+    """An effect that happens once though its job may run twice: who is at it, or what came of it.
+
+    One row for a key of a tenant and job type. ``running``: somebody began, and until that lease ends nobody else does.
+    ``done``: it happened, and ``result`` is what everybody gets from now on. After a known failure there is no row.
+    """
+
+    class State(models.TextChoices):
+        RUNNING = "running", "Begun"
+        DONE = "done", "Done"
+
+    tenant = models.CharField(max_length=50)
+    tenant_uid = models.CharField(max_length=100, blank=True, default="")
+    job_type = models.CharField(max_length=200)
+    key = models.CharField(max_length=200)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING)
+    job_id = models.CharField(max_length=200)
+    attempt = models.PositiveIntegerField()
+    # The lease's: whoever holds another token is not the one who began.
+    token = models.CharField(max_length=64)
+    result = models.TextField(blank=True, help_text="JSON.")
+    began_at = models.DateTimeField()
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant_uid", "tenant", "job_type", "key"], name="once_record_once")
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["job_id"], name="once_record_job"),
+            models.Index(fields=["done_at", "id"], name="once_record_done", condition=models.Q(done_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_type} {self.key} of {self.tenant}: {self.state}"

@@ -10,13 +10,14 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import cast
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
 from jobops.context.models import OutboxEntry
-from jobops.engine.records import Enqueued, NewJob
+from jobops.engine.records import Enqueued, NewJob, OnFull
 
 log = logging.getLogger("jobops.outbox")
 
@@ -103,6 +104,12 @@ def job_of(row: OutboxEntry) -> NewJob:
         result_ttl_s=row.result_ttl_s,
         replay_of=row.replay_of,
         tenant_uid=row.tenant_uid,
+        resource=row.resource,
+        dedup_ms=row.dedup_ms,
+        on_full=cast(OnFull, row.on_full),
+        keep=row.keep,
+        batch=row.batch,
+        checkpoint=bytes(row.checkpoint or b""),
     )
 
 
@@ -155,6 +162,12 @@ def _row(job: NewJob, now: datetime, tried: bool, error: str) -> OutboxEntry:
         result_ttl_s=job.result_ttl_s,
         replay_of=job.replay_of,
         tenant_uid=job.tenant_uid,
+        resource=job.resource,
+        dedup_ms=job.dedup_ms,
+        on_full=job.on_full,
+        keep=job.keep,
+        batch=job.batch,
+        checkpoint=job.checkpoint or None,
         created_at=now,
         first_pushed_at=now if tried else None,
         next_try_at=now + RELAY_AFTER,

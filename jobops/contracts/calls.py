@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ P = ParamSpec("P")
 
 TENANT = re.compile(SLUG_PATTERN)
 LABEL_LIMIT = 200
+DEFAULT_RESULT_TTL = timedelta(hours=1)
 _MS = timedelta(milliseconds=1)
 
 
@@ -39,6 +41,7 @@ class Call(Generic[P]):
     delay_ms: int = 0
     due_at_ms: int = 0
     front: bool = False
+    batch: str = ""
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """Enqueue one run with these arguments, as the function itself takes them.
@@ -96,6 +99,12 @@ class Call(Generic[P]):
             due_at_ms=self.due_at_ms,
             front=self.front,
             tenant_uid=_uid_of(self.tenant),
+            result_ttl_s=_result_ttl_s(self.job_type),
+            resource=self.job_type.resource,
+            dedup_ms=(self.job_type.dedup_window or timedelta(0)) // _MS,
+            on_full=self.job_type.on_full,
+            keep=self.job_type.keep_results or 0,
+            batch=self.batch,
         )
 
 
@@ -152,6 +161,12 @@ def _when(run_after: object) -> tuple[int, int]:
             raise InvalidJob("run_after", f"{run_after!r} is out of bounds; give a year from 1971 to 8999")
         return 0, int(run_after.timestamp() * 1000)
     raise InvalidJob("run_after", f"{run_after!r} is no time; give a timedelta or an aware datetime")
+
+
+def _result_ttl_s(job_type: JobType) -> int:
+    """A finished job is kept at least as long as its key stands for it."""
+    usual = DEFAULT_RESULT_TTL if job_type.result_ttl is None else job_type.result_ttl
+    return max(1, math.ceil(max(usual, job_type.dedup_window or timedelta(0)).total_seconds()))
 
 
 def _label(field: str, value: object) -> str:

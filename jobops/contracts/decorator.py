@@ -88,6 +88,14 @@ class Contract(TypedDict, total=False):
     timeout: Duration | None
     lease: Duration | None
     redact: str | Iterable[str]
+    resource: str | None
+    concurrency: int | None
+    rate: str | None
+    dedup_window: Duration | None
+    on_full: str
+    on_unknown: str
+    result_ttl: Duration | None
+    keep_results: int | None
 
 
 @overload
@@ -97,13 +105,18 @@ def job(**contract: Unpack[Contract]) -> Callable[[Callable[P, R]], Job[P, R]]: 
 def job(func: Callable[..., Any] | None = None, /, **contract: Any) -> Any:
     """Declare a function as a job type, with its contract.
 
-    ``name`` (default ``module.function``) and ``aliases``, its former names. ``owner``: the team that drains its
-    dead letters, within ``drain_sla``. ``idempotent``: a sentence that says why a second run is safe. ``guard``:
-    from the arguments to the key under which a run counts as done; in this version it is recorded and nothing calls
-    it, so a second run happens all the same. ``lane`` (default: the first configured). ``max_attempts``,
-    ``backoff``. ``retry_on``, ``poison_on``, ``discard_on``: exception classes, HTTP statuses (429, "5xx",
-    "500-599") or patterns for the message, single or as a list; see ``error_policy``. ``timeout``: how long a run
-    may take. ``lease``: how long it is believed alive without a heartbeat. ``redact``: names of arguments to mask.
+    ``name`` (default ``module.function``) and ``aliases``, its former names. ``owner``: the team that drains its dead
+    letters, within ``drain_sla``. ``idempotent``: a sentence that says why a second run is safe. ``guard``: from the
+    arguments to the key under which a run counts as done: a second run gets the first one's result; ``on_unknown``:
+    "run" it again, or "dead", when a run was cut off and nobody knows whether it happened. ``lane`` (default: the
+    first configured). ``max_attempts``, ``backoff``. ``retry_on``, ``poison_on``, ``discard_on``: exception classes,
+    HTTP statuses (429, "5xx", "500-599") or patterns for the message, single or as a list; see ``error_policy``.
+    ``timeout``: how long a run may take. ``lease``: how long it is believed alive without a heartbeat. ``redact``:
+    names of arguments to mask. ``resource``: what it needs while it runs, such as "stripe", with at most
+    ``concurrency`` jobs at once and starts at a ``rate`` ("50/s") over all tenants and workers; without a resource
+    both are of this job type. ``dedup_window``: for so long after a success its key still stands for it. ``on_full``:
+    "refuse", "spill" (to the outbox) or "drop_oldest" (of the same key) at the tenant's depth limit. ``result_ttl``:
+    how long a finished job is kept; ``keep_results``: how many of them for each tenant.
 
     Never raises for a missing promise or a bad value: ``manage.py check`` lists them, each with a hint.
     """
@@ -125,6 +138,7 @@ def read_contract(func: Callable[..., Any], contract: Mapping[str, Any]) -> JobT
     given = contract.get
     signature = read.signature(func)
     idempotent, guard = read.idempotency(given("idempotent"), given("guard"))
+    resource = read.resource(given("resource"))
     policy = ErrorPolicy.build(
         retry_on=given("retry_on", ()), poison_on=given("poison_on", ()), discard_on=given("discard_on", ())
     )
@@ -144,6 +158,14 @@ def read_contract(func: Callable[..., Any], contract: Mapping[str, Any]) -> JobT
         timeout=read.timeout(given("timeout")),
         lease=read.lease(given("lease")),
         redact=read.redact(given("redact", ()), signature),
+        resource=resource,
+        concurrency=read.concurrency(given("concurrency")),
+        rate=read.rate(given("rate")),
+        dedup_window=read.dedup_window(given("dedup_window")),
+        on_full=read.on_full(given("on_full", "refuse")),
+        on_unknown=read.on_unknown(given("on_unknown", "run")),
+        result_ttl=read.result_ttl(given("result_ttl")),
+        keep_results=read.keep_results(given("keep_results")),
         # Last: the readings above add to it.
         faults=(*read.faults, *policy.faults),
     )

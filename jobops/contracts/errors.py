@@ -23,10 +23,15 @@ class RetryLater(Exception):
     ``after`` takes a duration ("30s", a timedelta, seconds), an aware datetime, or the text of a
     ``Retry-After`` header (seconds or an HTTP date); None means the contract's backoff. The attempt counts.
     Seven days are the longest, and a day for a header's text.
+
+    ``resource=True``: what it calls wants everybody to stop, as with an answer 429. Until then no job starts that needs
+    the same resource (without one: no job of this type). The attempt does not count then: 100 times at most, and no
+    longer than the drain SLA.
     """
 
-    def __init__(self, message: str = "", *, after: object = None) -> None:
+    def __init__(self, message: str = "", *, after: object = None, resource: bool = False) -> None:
         super().__init__(message)
+        self.resource = resource
         self.after: float | None = None if after is None else seconds_until(after)
 
 

@@ -6,15 +6,20 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jobops.contracts.backoff import Backoff
 from jobops.contracts.error_policy import ErrorPolicy
 from jobops.contracts.faults import Fault
 from jobops.engine.errors import InvalidJob
+from jobops.engine.rates import Rate
+from jobops.engine.records import OnFull
 
 if TYPE_CHECKING:
     from jobops.contracts.calls import Call
+
+OnUnknown = Literal["run", "dead"]
+"""What is done when nobody knows whether a guarded effect happened."""
 
 DEFAULT_MAX_ATTEMPTS = 5
 DEFAULT_TIMEOUT = timedelta(seconds=30)
@@ -26,8 +31,8 @@ class JobType:
     """What the contract of ``func`` promises. Missing promises have safe values here and are listed in ``faults``.
 
     ``lane`` empty: the first configured one. ``lease`` None: the configured one. ``guard``: from the arguments
-    to the key under which a run counts as done; nothing calls it in this version. ``redact``: names of arguments to
-    mask wherever they are shown.
+    to the key under which a run counts as done. ``redact``: names of arguments to mask wherever they are shown.
+    ``concurrency`` and ``rate`` are those of the ``resource``, or, without one, of the job type itself.
     """
 
     name: str
@@ -45,6 +50,14 @@ class JobType:
     timeout: timedelta = DEFAULT_TIMEOUT
     lease: timedelta | None = None
     redact: frozenset[str] = frozenset()
+    resource: str = ""
+    concurrency: int | None = None
+    rate: Rate | None = None
+    dedup_window: timedelta | None = None
+    on_full: OnFull = "refuse"
+    on_unknown: OnUnknown = "run"
+    result_ttl: timedelta | None = None
+    keep_results: int | None = None
     faults: tuple[Fault, ...] = ()
 
     def using(

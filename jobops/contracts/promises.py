@@ -11,17 +11,21 @@ from typing import Any
 from jobops.contracts import durations
 from jobops.contracts.backoff import Backoff
 from jobops.contracts.faults import BadValue, Fault, Kind
-from jobops.contracts.job_type import DEFAULT_BACKOFF, DEFAULT_MAX_ATTEMPTS, DEFAULT_TIMEOUT
-from jobops.engine.validation import LANE_PATTERN
+from jobops.contracts.job_type import DEFAULT_BACKOFF, DEFAULT_MAX_ATTEMPTS, DEFAULT_TIMEOUT, OnUnknown
+from jobops.engine.rates import RATE_HINT, Rate, parse_rate
+from jobops.engine.records import OnFull
+from jobops.engine.validation import LANE_PATTERN, RESOURCE_PATTERN
 
 MOST_ATTEMPTS = 10_000
 LONGEST_TIMEOUT = timedelta(days=7)
 
 NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,198}[A-Za-z0-9_])?", re.ASCII)
 LANE = re.compile(LANE_PATTERN)
+RESOURCE = re.compile(RESOURCE_PATTERN)
 OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,48}[A-Za-z0-9])?", re.ASCII)
 
 _NAME_HINT = "letters, digits, '_', '-' and '.', at most 200, such as \"billing.send_invoice\""
+_RESOURCE_HINT = "what all its callers share: a-z, 0-9, '_', '.' and '-', at most 50, such as \"stripe\""
 _LANE_HINT = 'one of the configured lanes, such as "bulk"'
 _OWNER_HINT = "the team that drains its dead letters: letters, digits, spaces, '.', '_' and '-', such as \"billing\""
 
@@ -82,12 +86,11 @@ class Promises:
         return None if value is None else self._duration("lease", value, timedelta(hours=1))
 
     def idempotency(self, idempotent: object, guard: object) -> tuple[str, Callable[..., str] | None]:
-        """Why a second run is safe, or the guard that is to make it safe (recorded only: nothing calls it yet)."""
+        """Why a second run is safe, or the guard that makes it safe."""
         if idempotent is None and guard is None:
             hint = (
                 'a job may run twice: say why that is safe (idempotent="upserts by invoice id"), '
-                "or give a guard= from the arguments to the key under which a run counts as done, "
-                "which is recorded and not enforced in this version"
+                "or give a guard= from the arguments to the key under which a run counts as done"
             )
             self.fault("idempotent", "and guard are both missing", hint, Kind.IDEMPOTENCY)
         reason = ""
@@ -100,6 +103,56 @@ class Promises:
             self.fault("guard", f"{guard!r} is not a function", "give a function from the job's arguments to a key")
             guard = None
         return reason, guard
+
+    def resource(self, value: object) -> str:
+        """What it needs while it runs; empty: nothing."""
+        return "" if value is None else self._matching("resource", value, RESOURCE, _RESOURCE_HINT)
+
+    def concurrency(self, value: object) -> int | None:
+        """Most jobs in flight at once; None: any number."""
+        return self._count("concurrency", value, 1, 100_000)
+
+    def rate(self, value: object) -> Rate | None:
+        """Most starts in a time; None: any number."""
+        if value is None:
+            return None
+        try:
+            return parse_rate(value)  # type: ignore[arg-type]
+        except ValueError as error:
+            self.fault("rate", str(error).partition("; ")[0], RATE_HINT)
+            return None
+
+    def dedup_window(self, value: object) -> timedelta | None:
+        """How long after a success its key still stands for it."""
+        return None if value is None else self._duration("dedup_window", value, timedelta(days=30))
+
+    def result_ttl(self, value: object) -> timedelta | None:
+        """How long a finished job is kept; None: the usual time."""
+        return None if value is None else self._duration("result_ttl", value, timedelta(days=30))
+
+    def keep_results(self, value: object) -> int | None:
+        """How many finished jobs of a tenant are kept; None: any number."""
+        return self._count("keep_results", value, 1, 1_000_000)
+
+    def on_full(self, value: object) -> OnFull:
+        """What is done at the depth limit."""
+        if value in ("refuse", "spill", "drop_oldest"):
+            return value
+        self.fault("on_full", f"{value!r} is not known", 'say "refuse", "spill" or "drop_oldest"')
+        return "refuse"
+
+    def on_unknown(self, value: object) -> OnUnknown:
+        """What is done when nobody knows whether the effect happened."""
+        if value in ("run", "dead"):
+            return value
+        self.fault("on_unknown", f"{value!r} is not known", 'say "run" or "dead"')
+        return "run"
+
+    def _count(self, argument: str, value: object, least: int, most: int) -> int | None:
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and least <= value <= most):
+            return value
+        self.fault(argument, f"{value!r} cannot be used", f"a whole number from {least} to {most:,}, or none")
+        return None
 
     def max_attempts(self, value: object) -> int:
         """How often it may start."""

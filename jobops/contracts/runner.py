@@ -134,6 +134,9 @@ def _call(job: ClaimedJob, func: Callable[..., Any], args: Any, kwargs: Any, ala
         max_attempts=job.max_attempts,
         correlation_id=job.correlation_id or job.id,
         tenant_uid=job.tenant_uid,
+        token=job.token,
+        resource=job.resource,
+        checkpoint=job.checkpoint,
     )
     with running(current), alarm(job.timeout_ms / 1000):
         return func(*args, **kwargs)

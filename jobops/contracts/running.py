@@ -15,6 +15,8 @@ class RunningJob:
     """The job that runs: ``attempt`` counts from 1, ``correlation_id`` is shared by the jobs of one chain.
 
     ``tenant_uid``: whose job it is; the tenant's slug may be another customer's by now. Empty: not known.
+    ``token``: of the lease that it runs under; empty: it runs under none, as in a test. ``checkpoint``: the JSON that
+    an attempt before saved last; empty: none.
     """
 
     id: str
@@ -25,6 +27,9 @@ class RunningJob:
     max_attempts: int
     correlation_id: str
     tenant_uid: str = ""
+    token: str = ""
+    resource: str = ""
+    checkpoint: bytes = b""
 
 
 _running: ContextVar[RunningJob | None] = ContextVar("jobops_running_job", default=None)

@@ -140,6 +140,22 @@ class Keys:
         """string: id of the live job with this key."""
         return f"{self.prefix}:key:{tenant}:{job_type}:{key}"
 
+    def done(self, tenant: str, job_type: str, key: str) -> str:
+        """string, for the type's `dedup_window`: id of the job of this key that succeeded last."""
+        return f"{self.prefix}:done:{tenant}:{job_type}:{key}"
+
+    def kept(self, tenant: str, job_type: str) -> str:
+        """zset: the tenant's finished jobs of a type that keeps a number of them → when they ended."""
+        return f"{self.prefix}:kept:{tenant}:{job_type}"
+
+    def batches(self) -> str:
+        """zset: batches of which something is to be told → when it happened last."""
+        return f"{self.prefix}:batches"
+
+    def batch(self, batch: str, what: str) -> str:
+        """A batch's members: set ``left`` (not ended yet), set ``dead``, hash ``ended`` (how → how many)."""
+        return f"{self.prefix}:batch:{batch}:{what}"
+
     def minute(self, minute: int, what: str) -> str:
         """hash, 15 min: one minute's counters by tenant (``what`` = tenant) or by type (``what`` = type)."""
         return f"{self.prefix}:minute:{minute}:{what}"

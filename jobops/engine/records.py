@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from jobops.engine.rates import Rate
+
 EnqueuedState = Literal["queued", "scheduled", "duplicate", "coalesced", "outbox"]
 Cause = Literal["error", "timeout", "poison", "unresolvable", "worker_lost"]
-OutcomeKind = Literal["succeeded", "failed", "discarded", "released"]
-SettledAs = Literal["succeeded", "retry", "dead", "discarded", "released", "stale"]
+OutcomeKind = Literal["succeeded", "failed", "discarded", "released", "postponed"]
+SettledAs = Literal["succeeded", "retry", "dead", "discarded", "released", "postponed", "stopped", "stale"]
 Cancelled = Literal["cancelled", "not_found", "started", "ended"]
-Abandoned = Literal["none", "retry", "dead"]
+Abandoned = Literal["none", "retry", "dead", "stopped"]
+OnFull = Literal["refuse", "spill", "drop_oldest"]
 OutcomeWord = Literal["succeeded", "discarded", "cancelled", "coalesced", "garbage"]
 FateState = Literal["alive", "succeeded", "discarded", "cancelled", "dead", "missing"]
 
@@ -46,6 +49,12 @@ class NewJob:
     result_ttl_s: int = 3_600
     replay_of: str = ""
     tenant_uid: str = ""
+    resource: str = ""
+    dedup_ms: int = 0
+    on_full: OnFull = "refuse"
+    keep: int = 0
+    batch: str = ""
+    checkpoint: bytes = b""
 
     @property
     def queue(self) -> str:
@@ -82,6 +91,8 @@ class ClaimedJob:
     enqueued_at_ms: int
     releases: int
     tenant_uid: str = ""
+    resource: str = ""
+    checkpoint: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,15 @@ class Outcome:
         """The worker gives it back unharmed: a graceful stop. The attempt is not counted (20 times at most)."""
         return cls(kind="released")
 
+    @classmethod
+    def postponed(cls, delay_ms: int, error_class: str = "", error: str = "", *, brake: bool = False) -> Outcome:
+        """It could not do its work now, through no fault of its own: it comes again after ``delay_ms``, and the attempt
+        is not counted (100 times at most; then it is an error). ``brake``: until then nothing that needs its resource
+        (or, without one, no job of its type) starts."""
+        return cls(
+            kind="postponed", cause="brake" if brake else "", error_class=error_class, error=error, delay_ms=delay_ms
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Settled:
@@ -167,8 +187,9 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the engine knows of a tenant. ``cap`` and ``depth_limit`` None: no limit. An older ``version`` never
-    overwrites a newer one. ``uid``: the tenant's lasting identity, as another customer may get its slug later."""
+    """What the engine knows of a tenant. ``cap``, ``rate`` (of starts) and ``depth_limit`` None: no limit. An older
+    ``version`` never overwrites a newer one. ``uid``: the tenant's lasting identity, as another customer may get its
+    slug later."""
 
     slug: str
     weight: float = 1.0
@@ -179,6 +200,7 @@ class Policy:
     intake_closed: bool = False
     version: int = 0
     uid: str = ""
+    rate: Rate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from jobops.engine.errors import (
 )
 from jobops.engine.link import is_away
 from jobops.engine.mend_commands import MendCommands
+from jobops.engine.rates import Rate
 from jobops.engine.records import (
     Abandoned,
     Cancelled,
@@ -160,7 +161,8 @@ class Scripts(WatchCommands, MendCommands):
         return bool(
             self._call(
                 "set_policy", policy.slug, policy.uid, policy.version, repr(float(policy.weight)), _none(policy.cap),
-                _none(policy.depth_limit), int(policy.paused), int(policy.intake_closed), *lane_caps,
+                _none(policy.depth_limit), int(policy.paused), int(policy.intake_closed),
+                *((policy.rate.count, policy.rate.per_ms) if policy.rate else ("", "")), *lane_caps,
             )
         )  # fmt: skip
 
@@ -179,6 +181,7 @@ class Scripts(WatchCommands, MendCommands):
             slug=slug,
             weight=float(fields["weight"]),
             cap=int(fields["cap"]) if fields.get("cap") else None,
+            rate=Rate(int(fields["rate"]), int(fields["rate_per"])) if fields.get("rate") else None,
             lane_caps=caps,
             depth_limit=int(fields["depth_limit"]) if fields.get("depth_limit") else None,
             paused=fields.get("paused") == "1",
@@ -256,7 +259,8 @@ def _enqueue_args(job: NewJob) -> tuple[Any, ...]:
     return (
         job.id, job.tenant, job.lane, job.job_type, job.data, job.max_attempts, job.timeout_ms, job.lease_ms, job.key,
         job.correlation_id, job.delay_ms, job.due_at_ms, int(job.front), job.result_ttl_s, job.replay_of,
-        job.tenant_uid,
+        job.tenant_uid, job.resource, job.dedup_ms, int(job.on_full == "drop_oldest"), job.keep, job.batch,
+        job.checkpoint,
     )  # fmt: skip
 
 
@@ -284,6 +288,6 @@ def _claim(word: bytes, answer: Any) -> Claim:
         ClaimedJob(
             job_id, token, tenant, lane, f"{tenant}.{lane}", job_type, attempt, max_attempts, timeout_ms, lease_ms,
             answer[9], answer[10].decode(), answer[11].decode(), int(answer[12]), int(answer[13]),
-            answer[14].decode(errors="replace"),
+            answer[14].decode(errors="replace"), answer[15].decode(errors="replace"), answer[16],
         )
     )  # fmt: skip

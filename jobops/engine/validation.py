@@ -14,10 +14,18 @@ SLUG_PATTERN = r"[a-z0-9-]{1,50}"
 LANE_PATTERN = r"[a-z][a-z0-9_]{0,30}"
 """A lane's name, the whole of it."""
 
+RESOURCE_PATTERN = r"[a-z0-9][a-z0-9_.-]{0,49}"
+"""A resource's name, the whole of it."""
+
+CHECKPOINT_LIMIT = 64 * 1024
+"""Bytes of a checkpoint's JSON."""
+
 _ID = re.compile(r"[A-Za-z0-9_-]{1,160}")
 _SLUG = re.compile(SLUG_PATTERN)
 _LANE = re.compile(LANE_PATTERN)
 _TYPE = re.compile(r"[^:\x00-\x1f\ud800-\udfff]{1,200}")
+_RESOURCE = re.compile(RESOURCE_PATTERN)
+_BATCH = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MAX_MS = 10 * 365 * 86_400_000
 
@@ -42,10 +50,24 @@ def check_job(job: NewJob) -> None:
         _whole(name, getattr(job, name), 1)
     for name in ("delay_ms", "due_at_ms"):
         _whole(name, getattr(job, name), 0, _MAX_MS if name == "delay_ms" else 2**53)
+    _check_options(job)
     if type(job.front) is not bool:
         raise InvalidJob("front", f"{_shown(job.front)} must be True or False")
     if job.delay_ms and job.due_at_ms:
         raise InvalidJob("delay_ms", "give either a delay or a due time, not both")
+
+
+def _check_options(job: NewJob) -> None:
+    if job.resource and not _matches(_RESOURCE, job.resource):
+        raise InvalidJob("resource", f"{_shown(job.resource)} must be 1 to 50 of a-z, 0-9, '_', '.' and '-'")
+    if job.batch and not _matches(_BATCH, job.batch):
+        raise InvalidJob("batch", f"{_shown(job.batch)} must be 1 to 64 letters, digits, _ or -")
+    _whole("dedup_ms", job.dedup_ms, 0, _MAX_MS)
+    _whole("keep", job.keep, 0)
+    if job.on_full not in ("refuse", "spill", "drop_oldest"):
+        raise InvalidJob("on_full", f"{_shown(job.on_full)} must be refuse, spill or drop_oldest")
+    if type(job.checkpoint) is not bytes or len(job.checkpoint) > CHECKPOINT_LIMIT:
+        raise InvalidJob("checkpoint", f"must be bytes, at most {CHECKPOINT_LIMIT} of them")
 
 
 def check_policy(policy: Policy) -> None:

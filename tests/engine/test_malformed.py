@@ -29,7 +29,30 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "dead_batch": ([10, 1000], {0: ("limit", NATURAL), 1: ("max_bytes", NATURAL)}),
     "drop_policy": (["acme"], {0: ("slug", [""])}),
     "enqueue": (
-        ["new", "acme", "bulk", "t.work", "data", 5, 30_000, 30_000, "", "", 0, 0, 0, 60, "a:1", ""],
+        [
+            "new",
+            "acme",
+            "bulk",
+            "t.work",
+            "data",
+            5,
+            30_000,
+            30_000,
+            "",
+            "",
+            0,
+            0,
+            0,
+            60,
+            "a:1",
+            "",
+            "stripe",
+            0,
+            0,
+            0,
+            "",
+            "",
+        ],
         {
             0: ("id", [""]),
             1: ("tenant", [""]),
@@ -41,6 +64,9 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
             11: ("due_ms", NUMBER),
             12: ("front", FLAG),
             13: ("result_ttl_s", NATURAL),
+            17: ("dedup_ms", NUMBER),
+            18: ("drop", FLAG),
+            19: ("keep", NUMBER),
         },
     ),
     "epoch": (["proposal"], {0: ("proposal", [""])}),
@@ -56,7 +82,7 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "rescue": ([10, 5000, 30_000], {0: ("limit", NATURAL), 1: ("gap_ms", NUMBER), 2: ("hold_ms", NUMBER)}),
     "set_lanes": (["bulk", 2], {0: ("lane", [""]), 1: ("share", ["", "x", "0", "-1", "nan", "inf"])}),
     "set_policy": (
-        ["acme", "7", 1, 1.0, 5, 100, 0, 0, "bulk", 3],
+        ["acme", "7", 1, 1.0, 5, 100, 0, 0, 50, 1000, "bulk", 3],
         {
             0: ("slug", [""]),
             2: ("version", NUMBER),
@@ -65,8 +91,10 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
             5: ("depth_limit", NUMBER[1:]),
             6: ("paused", FLAG),
             7: ("intake_closed", FLAG),
-            8: ("lane", [""]),
-            9: ("cap of bulk", NUMBER),
+            8: ("rate_count", NATURAL[1:]),
+            9: ("rate_per_ms", NATURAL),
+            10: ("lane", [""]),
+            11: ("cap of bulk", NUMBER),
         },
     ),
     "settle": (
@@ -83,7 +111,7 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "whereabouts": ([1, "beta.bulk", "a"], {0: ("queues", NUMBER)}),
 }
 COUNTS = {name: [len(args) - 1] for name, (args, _) in CALLS.items()}
-COUNTS |= {"dead_ack": [0], "settle": [13, 14], "renew": [1], "set_policy": [6, 9], "set_lanes": [0, 1]}
+COUNTS |= {"dead_ack": [0], "settle": [13, 14], "renew": [1], "set_policy": [6, 11], "set_lanes": [0, 1]}
 COUNTS |= {"fate": [0], "key_holders": [0, 1, 2], "mend": [1], "outcome_ack": [0], "whereabouts": [1, 2]}
 ENDS_IN_A_LIST = {"claim", "settle", "dead_ack", "fate", "mend", "outcome_ack", "whereabouts"}
 

@@ -3,7 +3,7 @@
 -- ARGV: prefix, slot, cause (worker_lost|timeout), error
 -- Answers: none, retry or dead.
 -- Events: as settle.
--- @include args keys relief clock iso counters ring queue lease death outcome finish
+-- @include args keys relief clock iso counters ring queue lease batch death outcome kept finish
 arg_count(4)
 local slot = k('slot', arg_text(2, 'slot'))
 local cause = arg_text(3, 'cause')

@@ -2,7 +2,7 @@
 -- ARGV: prefix, slot, seq, worker, token, block_ms, lane...
 -- Answers: {closed}, {job, record}, {none, wait_ms} (0: ask again at once). The same seq gets the same answer.
 -- Events: a wake-up token for the next idle slot while more is runnable.
--- @include args keys relief clock iso counters ring queue lease death outcome finish take claim request
+-- @include args keys relief clock iso counters ring queue lease batch death outcome kept finish take claim request
 arg_count(7, 1)
 local slot, seq, worker, token = arg_text(2, 'slot'), arg_int(3, 'seq', 1), ARGV[4], arg_text(5, 'token')
 local block, lanes = arg_int(6, 'block_ms', 0), {unpack(ARGV, 7)}

@@ -3,7 +3,7 @@
 -- ARGV: prefix, id, has_letter (1/0: its death is in the database), queue... (looked into besides its own)
 -- Answers: what was done, a text for each; nothing when nothing was wrong.
 -- Events: as settle.
--- @include args keys clock iso counters ring queue lease death outcome finish orphan places flight
+-- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan places flight
 arg_count(3, 1)
 local id, has_letter = arg_text(2, 'id'), arg_flag(3, 'has_letter')
 local p, done = places(id, {unpack(ARGV, 4)}), {}

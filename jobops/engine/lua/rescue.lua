@@ -4,7 +4,7 @@
 -- ARGV: prefix, limit, gap_ms, hold_ms
 -- Answers: {moved, dead, held (1/0)}
 -- Events: as settle.
--- @include args keys relief clock iso counters ring queue lease death outcome finish
+-- @include args keys relief clock iso counters ring queue lease batch death outcome kept finish
 arg_count(4)
 local limit, gap, hold_for = arg_int(2, 'limit', 1), arg_int(3, 'gap_ms', 0), arg_int(4, 'hold_ms', 0)
 local tick = rcall('HMGET', CELL, 'rescue_tick', 'rescue_hold', 'rescue_hold_for')

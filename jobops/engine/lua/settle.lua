@@ -4,7 +4,7 @@
 -- Answers: {closed} or {outcome, none|job|'', wait_ms or record}; outcome: succeeded, retry, dead, discarded, released,
 --          stale (another token holds it, or the lease ended: nothing changed). The same seq gets the same answer.
 -- Events: wake-up tokens; a member in the dead intake, or the outcome of a watched job.
--- @include args keys relief clock iso counters ring queue lease death outcome finish take claim request
+-- @include args keys relief clock iso counters ring queue lease batch death outcome kept finish take claim request
 arg_count(16, 1)
 local slot, seq, job, token, kind = arg_text(2, 'slot'), arg_int(3, 'seq', 1), ARGV[4], ARGV[5], ARGV[6]
 local delay, block, lanes = arg_int(12, 'delay_ms', 0), arg_int(16, 'block_ms', 0), {unpack(ARGV, 17)}

@@ -3,7 +3,7 @@
 local TRIES = 64       -- ring entries looked at in one call
 local TOMBSTONES = 16  -- gone or cancelled heads passed over for one tenant before the next one's turn
 local FIELDS = {'status', 'jo_type', 'jo_attempt', 'jo_max_attempts', 'jo_timeout', 'jo_lease', 'data', 'jo_key',
-  'jo_correlation', 'jo_enqueued', 'jo_releases', 'jo_tenant_uid', 'jo_replay_of'}
+  'jo_correlation', 'jo_enqueued', 'jo_releases', 'jo_tenant_uid', 'jo_replay_of', 'jo_resource', 'jo_state'}
 
 -- Answers {name, vtime, share, vnow, vmax, level, slug and score of the ring's first}, or nil.
 local function pick_lane(lanes)

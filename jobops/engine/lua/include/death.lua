@@ -17,11 +17,12 @@ end
 
 local function bury(lease, reason)
   local job = 'rq:job:' .. lease.id
-  local f = rcall('HMGET', job, 'jo_type', 'jo_key')
+  local f = rcall('HMGET', job, 'jo_type', 'jo_key', 'jo_batch', 'jo_replay_of')
   close_job(lease.id, queue_name(lease.tenant, lease.lane), lease.tenant, f[1], f[2], 'failed', 'rq:failed:')
   rcall('HSET', job, 'jo_reason', reason, 'jo_died', now)
   rcall('PERSIST', job)
   rcall('ZADD', k('dead'), now, lease.id .. ':' .. lease.attempt)
+  batch_ended(lease.id, f[3], f[4], 'dead')
 end
 
 -- Its tenant was deleted while it ran, so it has nowhere to go back to.

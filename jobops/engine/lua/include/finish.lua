@@ -71,7 +71,7 @@ local function finish(lease, o, quiet)
   local used = end_lease(lease, quiet)
   local job = 'rq:job:' .. lease.id
   local f = rcall('HMGET', job, 'jo_result_ttl', 'jo_releases', 'jo_type', 'jo_key', 'status', 'jo_tenant_uid',
-    'jo_replay_of')
+    'jo_replay_of', 'jo_dedup', 'jo_keep', 'jo_batch')
   if not f[5] then restore(lease) end
   local ended = o.kind
   if ended == 'succeeded' or ended == 'discarded' then
@@ -83,6 +83,9 @@ local function finish(lease, o, quiet)
       whole(f[1], 3600))
     tell_outcome(lease.id, f[7] or lease.replay_of, ended, {attempt = lease.attempt, error_class = o.error_class,
       error = o.brief})
+    if ended == 'succeeded' then still_stands(lease.id, lease.tenant, f[3], f[4], whole(f[8], 0)) end
+    keep_newest(lease.id, lease.tenant, f[3], whole(f[9], 0))
+    batch_ended(lease.id, f[10], f[7], ended)
   elseif ended == 'released' then
     remember(lease, ended, '', '')
     local releases = whole(f[2], 0) + 1

@@ -42,3 +42,8 @@ local function free_key(id, slug, job_type, key)
   local unique = k('key', slug, job_type, key)
   if rcall('GET', unique) == id then rcall('DEL', unique) end
 end
+
+-- Its key stands for it for so long after its success.
+local function still_stands(id, slug, job_type, key, window)
+  if window > 0 and key and key ~= '' then rcall('SET', k('done', slug, job_type, key), id, 'PX', window) end
+end

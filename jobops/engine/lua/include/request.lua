@@ -25,5 +25,6 @@ local function same_claim(s)
   local h = rcall('HMGET', 'rq:job:' .. s[3], unpack(FIELDS))
   local l = rcall('HMGET', k('lease', s[3]), 'timeout', 'lease')
   return {s[3], lease.token, lease.tenant, lease.lane, lease.type, lease.attempt, whole(h[4], 1), whole(l[1], 0),
-    whole(l[2], 0), h[7] or '', h[8] or '', h[9] or '', whole(h[10], 0), whole(h[11], 0), h[12] or ''}
+    whole(l[2], 0), h[7] or '', h[8] or '', h[9] or '', whole(h[10], 0), whole(h[11], 0), h[12] or '', h[14] or '',
+    h[15] or ''}
 end

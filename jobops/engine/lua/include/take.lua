@@ -35,5 +35,5 @@ local function take(id, h, l, t, lane_level, slot, worker, token)
   end
   bump('tenant', {[slug .. '|starts'] = 1, [slug .. '|retries'] = attempt > 1 and 1 or nil})
   return {id, token, slug, lane, job_type, attempt, whole(h[4], 1), timeout, lease_ms, h[7] or '', h[8] or '', h[9] or '',
-    whole(h[10], 0), whole(h[11], 0), h[12] or ''}
+    whole(h[10], 0), whole(h[11], 0), h[12] or '', h[14] or '', h[15] or ''}
 end

@@ -1,0 +1,1 @@
+"""Batches: many jobs that somebody waits for as one."""
