@@ -8,6 +8,9 @@ from typing import Any, cast
 
 from redis.exceptions import ResponseError
 
+from jobops.engine.batch_commands import BatchCommands
+from jobops.engine.control_commands import ControlCommands
+from jobops.engine.effect_commands import EffectCommands
 from jobops.engine.errors import (
     DepthExceeded,
     EngineUnavailable,
@@ -18,6 +21,7 @@ from jobops.engine.errors import (
     SlotClosed,
     UnknownTenant,
 )
+from jobops.engine.limit_commands import LimitCommands
 from jobops.engine.link import is_away
 from jobops.engine.mend_commands import MendCommands
 from jobops.engine.rates import Rate
@@ -50,7 +54,7 @@ RESCUE_GAP_MS = 5_000
 RESCUE_HOLD_MS = 30_000
 
 
-class Scripts(WatchCommands, MendCommands):
+class Scripts(WatchCommands, MendCommands, LimitCommands, EffectCommands, ControlCommands, BatchCommands):
     """The engine's commands on one Redis. Raises redis-py's ConnectionError and TimeoutError when Redis is away."""
 
     # -- jobs in ---------------------------------------------------------------------------------------------------
