@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z.-]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z.-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 # --- the virtual environment ---------------------------------------------------------------------------------------
 
@@ -85,7 +85,12 @@ check: $(STAMP) ## lint, types, import layers, templates, Lua, migrations, Djang
 
 .PHONY: bench
 bench: $(STAMP) ## measure throughput and fairness, beside RQ's own
-	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+	@for file in $(filter-out bench/peers.py,$(wildcard bench/*.py)); do \
+		echo "== $$file"; $(BIN)/python "$$file" $(ARGS) || exit 1; done
+
+.PHONY: bench-peers
+bench-peers: $(STAMP) ## the same beside Celery, taskiq, dramatiq and Huey, installed under var/
+	@$(BIN)/python bench/peers.py $(ARGS)
 
 .PHONY: clean
 clean: ## remove what was made here: .venv, var, caches

@@ -14,6 +14,7 @@ from django.utils import timezone
 from dlq.models import UNDRAINED, DeadLetter, Reason, State
 from dlq.occurring import values_in
 from dlq.searching import matching, search
+from jobops.batches.models import Batch
 from jobops.contracts import durations
 from tenants.models import Tenant
 
@@ -40,6 +41,7 @@ LABELS = {
     "error": "Error",
     "older_than": "Older than",
     "overdue": "Overdue",
+    "batch": "Batch",
     "q": "Search",
 }
 
@@ -59,7 +61,8 @@ class LetterFilter:
 
     ``status``: ``undrained``, ``all`` or a state. ``tenant``: a slug; of a tenant that is gone, the slug it had.
     ``error``: an error's class, whole or its last dotted part. ``older_than``: since the first death.
-    ``overdue``: undrained after its due time. ``q``: words that must all occur. ``sort``: ``due`` or ``newest``.
+    ``overdue``: undrained after its due time. ``batch``: members of this one. ``q``: words that must all occur.
+    ``sort``: ``due`` or ``newest``.
     """
 
     status: str = UNDRAINED_STATUS
@@ -70,6 +73,7 @@ class LetterFilter:
     error: str = ""
     older_than: timedelta | None = None
     overdue: bool = False
+    batch: str = ""
     q: str = ""
     sort: str = "due"
 
@@ -150,6 +154,8 @@ class LetterFilter:
                 found[name] = Q(**{field: value})
         if self.error:
             found["error"] = self._of_error()
+        if self.batch:
+            found["batch"] = _of_batch(self.batch)
         if self.overdue:
             found["overdue"] = Q(due_at__lte=now)
         if self.older_than is not None:
@@ -214,6 +220,14 @@ def _of_tenant(slug: str) -> Q:
     # By key: letters of a former tenant of the same name are not this one's.
     tenant = Tenant.objects.filter(slug=slug).values_list("pk", flat=True).first()
     return Q(tenant=tenant) if tenant is not None else Q(tenant__isnull=True, tenant_slug=slug)
+
+
+def _of_batch(batch_id: str) -> Q:
+    # No index holds the batch; one holds its tenant and the time since it began.
+    batch = Batch.objects.filter(pk=batch_id).first()
+    if batch is None or not batch.tenant_uid.isdigit():
+        return Q(batch=batch_id)
+    return Q(tenant=int(batch.tenant_uid), dead_at__gte=batch.created_at, batch=batch_id)
 
 
 def _shown(name: str, value: str) -> str:

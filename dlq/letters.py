@@ -13,9 +13,12 @@ from dlq.own_errors import ARGUMENTS_GONE, RECORD_GONE
 from dlq.ownership import promise_for
 from dlq.text import capped, one_line, visible
 from jobops.contracts.error_text import storable_json
+from jobops.engine.errors import InvalidJob
 from jobops.engine.jobs import inflate
 from jobops.engine.keys import split_queue
+from jobops.engine.payload import decode_result
 from jobops.engine.records import Death
+from jobops.engine.validation import CHECKPOINT_LIMIT
 
 ERROR_LENGTH = 4096
 TRACEBACK_LENGTH = 65536
@@ -48,6 +51,9 @@ def letter_of(death: Death) -> DeadLetter:
     letter.enqueued_at = _instant(fields.get(b"jo_enqueued"))
     letter.correlation_id = one_line(fields.get(b"jo_correlation", b""), 200)
     letter.key = one_line(fields.get(b"jo_key", b""), 200)
+    letter.batch = one_line(fields.get(b"jo_batch", b""), 64)
+    letter.checkpoint = _checkpoint(fields.get(b"jo_state", b""))
+    letter.progress_done, letter.progress_total = _progress(fields)
     return letter
 
 
@@ -123,6 +129,24 @@ def _payload(data: bytes) -> tuple[str, bytes | None]:
         return storable_json(text), None
     except (ValueError, TypeError, RecursionError):
         return "", data
+
+
+def _checkpoint(state: bytes) -> str:
+    """What a replay resumes from, as it was saved; empty if it is none of ours. Half of it would be another place."""
+    if not 0 < len(state) <= CHECKPOINT_LIMIT:
+        return ""
+    try:
+        decode_result(state, "checkpoint")
+        return storable_json(state.decode())
+    except (InvalidJob, ValueError):
+        return ""
+
+
+def _progress(fields: Fields) -> tuple[int | None, int | None]:
+    told = (fields.get(b"jo_done", b""), fields.get(b"jo_total", b""))
+    if not all(text.isdigit() and len(text) < 17 for text in told):
+        return None, None
+    return int(told[0]), int(told[1])
 
 
 def _no_constant(name: str) -> Any:

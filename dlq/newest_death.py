@@ -15,6 +15,7 @@ HISTORY_LENGTH = 200
 
 CONTENT = (
     "reason", "error_class", "error", "traceback", "attempts", "max_attempts", "history", "last_died_at",
+    "checkpoint", "progress_done", "progress_total",
 )  # fmt: skip
 """The fields that a death writes."""
 
@@ -31,9 +32,17 @@ def take_over(letter: DeadLetter, number: int, ending: Ending, *, newest: bool) 
         letter.reason, letter.error_class, letter.error = told.reason, told.error_class, told.error
         letter.traceback = told.traceback
         letter.attempts, letter.max_attempts = told.attempts, told.max_attempts
+        _take_over_position(letter, told)
     elif told is None and ending.error_class:
         letter.error_class, letter.error, letter.traceback = ending.error_class, ending.error, ""
         letter.attempts = ending.attempt
+
+
+def _take_over_position(letter: DeadLetter, told: DeadLetter) -> None:
+    """How far it got. A replay that died before it saved anything has not lost what an earlier run had reached."""
+    letter.checkpoint = told.checkpoint or letter.checkpoint
+    if told.progress_total is not None:
+        letter.progress_done, letter.progress_total = told.progress_done, told.progress_total
 
 
 def joined(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]], number: int) -> list[dict[str, Any]]:

@@ -10,9 +10,9 @@ from jobops.contracts import masking, registry
 from jobops.contracts.error_text import storable_json
 from jobops.contracts.job_type import JobType
 from jobops.contracts.masking import NO_SECRETS, UNKNOWN_SECRETS
-from jobops.contracts.secret_values import Secrets
+from jobops.contracts.secret_values import DOTS, Secrets
 from jobops.engine.errors import InvalidJob
-from jobops.engine.payload import unpack
+from jobops.engine.payload import decode_result, unpack
 
 Stored = tuple[tuple[Any, ...], dict[str, Any]]
 """Positional and keyword arguments."""
@@ -77,6 +77,19 @@ class Shown:
         """The arguments by name; None where there is nothing readable."""
         listed = self.argument_list()
         return None if listed is None else {argument.name: argument.value for argument in listed}
+
+    def checkpoint(self) -> Any:
+        """What a replay resumes from, masked as the arguments are; None if there is none."""
+        if not self.letter.checkpoint:
+            return None
+        try:
+            value = decode_result(self.letter.checkpoint.encode(), "checkpoint")
+        except InvalidJob:  # somebody wrote into the table
+            return DOTS if self.mask else self.letter.checkpoint
+        named = value if isinstance(value, dict) else {"checkpoint": value}
+        listed = masking.shown_arguments(self.job_type, (), named, mask=self.mask, secrets=self.secrets)
+        shown = {argument.name: argument.value for argument in listed}
+        return shown if isinstance(value, dict) else shown["checkpoint"]
 
     def payload_json(self) -> str | None:
         """The arguments by name as JSON text, for a download; None where there is nothing readable."""

@@ -50,9 +50,10 @@ def death_of(letter: DeadLetter) -> str:
     return f"{letter.job_id}:{letter.attempt}"
 
 
-def replay_job(letter: DeadLetter) -> NewJob:
+def replay_job(letter: DeadLetter, *, from_start: bool = False) -> NewJob:
     """The job of the letter's next replay: its arguments, lane, key and correlation, and the contract of today.
 
+    It resumes from the letter's checkpoint, unless it is to begin ``from_start``.
     Raises ``NotReplayable``. Whether a live job holds its key is for ``key_refusals``.
     """
     job_type, tenant = _job_type(letter), _tenant(letter)
@@ -75,6 +76,7 @@ def replay_job(letter: DeadLetter) -> NewJob:
         dedup_ms=(job_type.dedup_window or timedelta(0)) // _MS,
         keep=job_type.keep_results or 0,
         batch=letter.batch,
+        checkpoint=b"" if from_start else letter.checkpoint.encode(),
     )
 
 

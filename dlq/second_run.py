@@ -12,6 +12,10 @@ Tone = Literal["ok", "warn", "danger"]
 _CUT_OFF = {"worker_lost": "worker lost", "timeout": "timed out"}
 
 
+# What a guarded run says whose effect may have happened without a record of it.
+_UNKNOWN = frozenset({"jobops.OutcomeUnknown", "jobops.EffectNotRecorded"})
+
+
 @dataclass(frozen=True, slots=True)
 class SecondRun:
     """``text``: one sentence for people; ``tone``: how much care it asks for."""
@@ -26,6 +30,12 @@ def second_run(letter: DeadLetter) -> SecondRun:
     if job_type is not None and job_type.idempotent:
         return SecondRun("ok", f"Safe to repeat because {job_type.idempotent.rstrip('.')}.")
     cut_off = _cut_off(letter)
+    if job_type is not None and job_type.guard is not None:
+        if not cut_off and letter.error_class not in _UNKNOWN:
+            return SecondRun("ok", "Safe to repeat because its guard keeps what is done from being done again.")
+        because = cut_off or "nobody knows how an earlier run ended"
+        text = f"May have taken effect: {because}. A replay does it again unless that is on record."
+        return SecondRun("danger", text)
     if cut_off:
         return SecondRun("danger", f"May have taken effect: {cut_off}.")
     if job_type is None:

@@ -34,16 +34,17 @@ CHECK_AFTER = timedelta(seconds=60)
 TOO_LATE = f"it was discarded more than {UNDO_FOR.days} days ago"
 
 
-def letter_replay(*, letter_id: int, by: Actor, bulk: BulkAction | None = None) -> ReplayRun:
+def letter_replay(*, letter_id: int, by: Actor, bulk: BulkAction | None = None, from_start: bool = False) -> ReplayRun:
     """Send a letter back to run; answers the run, whose job goes to Redis on commit.
 
+    ``from_start``: its job begins anew, and does not resume from the letter's checkpoint.
     Raises ``WrongState`` (somebody was faster), ``NotReplayable``, or ``DeadLetter.DoesNotExist``.
     """
     # Before the transaction: a Redis that answers late must not hold up everybody who writes.
     keys_held = key_refusals([DeadLetter.objects.select_related("tenant").get(pk=letter_id)])
     with transaction.atomic():
         letter = _lock_one(letter_id)
-        done = _replay([letter], by, bulk, keys_held)
+        done = _replay([letter], by, bulk, keys_held, from_start=from_start)
         done.raise_for(letter_id)
     return done.runs[letter_id]
 
@@ -120,10 +121,17 @@ def _lock_one(letter_id: int) -> DeadLetter:
     return letters[0]
 
 
-def _replay(letters: Sequence[DeadLetter], by: Actor, bulk: BulkAction | None, keys_held: Mapping[int, str]) -> Done:
+def _replay(
+    letters: Sequence[DeadLetter],
+    by: Actor,
+    bulk: BulkAction | None,
+    keys_held: Mapping[int, str],
+    *,
+    from_start: bool = False,
+) -> Done:
     done = Done()
     with transaction.atomic(savepoint=False):
-        jobs = _jobs(with_tenants(letters), keys_held, done)
+        jobs = _jobs(with_tenants(letters), keys_held, done, from_start=from_start)
         taken = enqueuer().enqueue_many(list(jobs.values()))
         for letter_id, answer in zip(list(jobs), taken, strict=True):
             if isinstance(answer, EnqueueRefused):
@@ -135,17 +143,26 @@ def _replay(letters: Sequence[DeadLetter], by: Actor, bulk: BulkAction | None, k
         for letter in sent:
             letter.replays, letter.replay_job_id, letter.note = letter.replays + 1, jobs[letter.pk].id, ""
         extra = {"bulk": bulk.pk} if bulk is not None else {}
-        record(by, "letter.replay", sent, State.OPEN, lambda letter: {"job": letter.replay_job_id, **extra})
+        begins = "start" if from_start else "checkpoint"
+        record(
+            by,
+            "letter.replay",
+            sent,
+            State.OPEN,
+            lambda letter: {"job": letter.replay_job_id, **extra, **({"from": begins} if letter.checkpoint else {})},
+        )
     return done
 
 
-def _jobs(letters: Sequence[DeadLetter], keys_held: Mapping[int, str], done: Done) -> dict[int, NewJob]:
+def _jobs(
+    letters: Sequence[DeadLetter], keys_held: Mapping[int, str], done: Done, *, from_start: bool
+) -> dict[int, NewJob]:
     """The jobs to enqueue, by letter id; the other letters are noted as refused."""
     jobs: dict[int, NewJob] = {}
     keys_taken: set[tuple[str, str, str]] = set()
     for letter in letters:
         try:
-            job = _job_for(letter, keys_held)
+            job = _job_for(letter, keys_held, from_start=from_start)
             place = (job.tenant, job.job_type, job.key)
             if job.key and place in keys_taken:
                 raise NotReplayable(letter.pk, KEY_IS_HELD)
@@ -157,9 +174,9 @@ def _jobs(letters: Sequence[DeadLetter], keys_held: Mapping[int, str], done: Don
     return jobs
 
 
-def _job_for(letter: DeadLetter, keys_held: Mapping[int, str]) -> NewJob:
+def _job_for(letter: DeadLetter, keys_held: Mapping[int, str], *, from_start: bool) -> NewJob:
     check_state(letter, Event.REPLAY)
-    job = replay_job(letter)
+    job = replay_job(letter, from_start=from_start)
     if letter.pk in keys_held:
         raise NotReplayable(letter.pk, keys_held[letter.pk])
     return job

@@ -11,20 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jobops.context.current import CurrentJob, NoCurrentJob, current_job
+    from jobops.context.once import OnceMisused
     from jobops.contracts.backoff import Backoff
+    from jobops.contracts.batch_port import BatchCancelled, BatchGone, BatchStatus
+    from jobops.contracts.batches import Batch
     from jobops.contracts.decorator import Job, job
     from jobops.contracts.error_rules import After
     from jobops.contracts.errors import (
         Discard,
+        EffectNotRecorded,
         JobFailed,
+        LeaseLost,
         NotInstalled,
+        OnceBusy,
+        OutcomeUnknown,
         Poison,
         ResultGone,
+        ResultNotKept,
         ResultNotReady,
         RetryLater,
         UnknownJobType,
     )
-    from jobops.contracts.handles import Handle
+    from jobops.contracts.handles import Failure, Handle
     from jobops.engine.errors import (
         DepthExceeded,
         EngineError,
@@ -40,19 +48,27 @@ if TYPE_CHECKING:
 _HOMES = {
     "jobops.context.current": ("CurrentJob", "NoCurrentJob", "current_job"),
     "jobops.contracts.backoff": ("Backoff",),
+    "jobops.contracts.batch_port": ("BatchCancelled", "BatchGone", "BatchStatus"),
+    "jobops.contracts.batches": ("Batch",),
     "jobops.contracts.decorator": ("Job", "job"),
     "jobops.contracts.error_rules": ("After",),
+    "jobops.context.once": ("OnceMisused",),
     "jobops.contracts.errors": (
         "Discard",
+        "EffectNotRecorded",
         "JobFailed",
+        "LeaseLost",
         "NotInstalled",
+        "OnceBusy",
+        "OutcomeUnknown",
         "Poison",
         "ResultGone",
+        "ResultNotKept",
         "ResultNotReady",
         "RetryLater",
         "UnknownJobType",
     ),
-    "jobops.contracts.handles": ("Handle",),
+    "jobops.contracts.handles": ("Failure", "Handle"),
     "jobops.engine.errors": (
         "DepthExceeded",
         "EngineError",
@@ -70,22 +86,33 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "After",
     "Backoff",
+    "Batch",
+    "BatchCancelled",
+    "BatchGone",
+    "BatchStatus",
     "CurrentJob",
     "DepthExceeded",
     "Discard",
+    "EffectNotRecorded",
     "EngineError",
     "EnqueueRefused",
+    "Failure",
     "Handle",
     "IntakeClosed",
     "InvalidJob",
     "Job",
     "JobFailed",
     "JobTimeout",
+    "LeaseLost",
     "NoCurrentJob",
     "NotInstalled",
+    "OnceBusy",
+    "OnceMisused",
+    "OutcomeUnknown",
     "PayloadTooLarge",
     "Poison",
     "ResultGone",
+    "ResultNotKept",
     "ResultNotReady",
     "RetryLater",
     "UnknownJobType",

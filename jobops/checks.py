@@ -3,10 +3,13 @@
 jobops.E001 no owner · E002 no drain SLA · E003 neither idempotent nor guard · E004 time-out unset ·
 E005 backoff without a cap · E006 two types of one name · E007 an alias that hides a name · E008 a module that
 cannot be imported · E009 a value that cannot be used · E010 a lane that is not configured ·
-E011 a lease of less than two heartbeats.
+E011 a lease of less than two heartbeats · E012 two contracts that declare different limits of one resource ·
+E013 a limit that contradicts the rest of its contract.
 
 jobops.W001 a reason for idempotency that gives none · W003 a name that depends on how the module is started ·
-W004 waits that are longer than the drain SLA · W005 a guard alone, which nothing enforces yet.
+W004 waits that are longer than the drain SLA.
+
+jobops.I001 each call must give a key.
 """
 
 from __future__ import annotations
@@ -15,12 +18,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Info, register
 from django.core.checks import Warning as Suspicion
 
 from jobops.contracts import registry
 from jobops.contracts.catalog.lines import SHORTEST_REASON
 from jobops.contracts.config import config
+from jobops.contracts.declared_limits import declared_limits
 from jobops.contracts.discovery import import_faults
 from jobops.contracts.durations import show
 from jobops.contracts.faults import Kind
@@ -39,10 +43,11 @@ IDS = {
 @register("jobops")
 def check_contracts(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     """Every fault of every contract of this process, of the registry and of the discovery."""
-    found: list[CheckMessage] = [*_imports(), *_conflicts()]
+    found: list[CheckMessage] = [*_imports(), *_conflicts(), *_limits()]
     for job_type in registry.all_types():
         found += _faults(job_type)
         found += _misfits(job_type)
+        found += _contradictions(job_type)
         found += _suspicions(job_type)
     return found
 
@@ -75,6 +80,17 @@ def _faults(job_type: JobType) -> Iterator[CheckMessage]:
         yield Error(message, hint=fault.hint, obj=job_type.name, id=IDS[fault.kind])
 
 
+def _limits() -> Iterator[CheckMessage]:
+    for declared in declared_limits(registry.all_types()).values():
+        if declared.clash:
+            yield Error(
+                f"resource {declared.gate!r} has different limits: {declared.clash}; the tighter one holds until then",
+                hint="give the same concurrency= and rate= to all that name it, or to one of them",
+                obj=declared.gate,
+                id="jobops.E012",
+            )
+
+
 def _misfits(job_type: JobType) -> Iterator[CheckMessage]:
     lanes, heartbeat = config().lanes, config().heartbeat
     if job_type.lane and job_type.lane not in lanes:
@@ -93,6 +109,34 @@ def _misfits(job_type: JobType) -> Iterator[CheckMessage]:
         )
 
 
+def _contradictions(job_type: JobType) -> Iterator[CheckMessage]:
+    """Arguments that are good each, and make no sense together."""
+    where = _where(job_type)
+    if job_type.on_unknown == "dead" and job_type.guard is None:
+        yield Error(
+            f'on_unknown="dead" is about guarded runs that were cut off, and there is no guard (in {where})',
+            hint="give a guard= from the arguments to a key, or take on_unknown= out",
+            obj=job_type.name,
+            id="jobops.E013",
+        )
+    window, ttl = job_type.dedup_window, job_type.result_ttl
+    if window is not None and ttl is not None and ttl < window:
+        yield Error(
+            f"result_ttl {show(ttl)} is shorter than dedup_window {show(window)}, for which its key stands for the "
+            f"finished job (in {where})",
+            hint=f"give a result_ttl= of {show(window)} or more, or none",
+            obj=job_type.name,
+            id="jobops.E013",
+        )
+    if job_type.on_full == "drop_oldest":
+        yield Info(
+            f'on_full="drop_oldest" goes by key, and a call without one is refused (in {where})',
+            hint="give each call one: using(key=…)",
+            obj=job_type.name,
+            id="jobops.I001",
+        )
+
+
 def _suspicions(job_type: JobType) -> Iterator[CheckMessage]:
     where = _where(job_type)
     if job_type.idempotent and len(job_type.idempotent) < SHORTEST_REASON:
@@ -101,13 +145,6 @@ def _suspicions(job_type: JobType) -> Iterator[CheckMessage]:
             hint='say why a second run is safe: "upserts by invoice id"',
             obj=job_type.name,
             id="jobops.W001",
-        )
-    if job_type.guard is not None and not job_type.idempotent:
-        yield Suspicion(
-            f"a guard alone keeps no second run away: nothing calls it in this version (in {where})",
-            hint="give idempotent= too, and make it true, until the guard is enforced",
-            obj=job_type.name,
-            id="jobops.W005",
         )
     if job_type.name.startswith("__main__."):
         yield Suspicion(

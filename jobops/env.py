@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import environ
 
+from jobops.engine import sentinel
 from jobops.engine.validation import LANE_PATTERN
 from jobops.module_search import missing_part
 
@@ -194,13 +195,23 @@ def lanes_of(variable: str, known: Mapping[str, float]) -> list[str]:
 
 
 def redis_url(variable: str, default: str) -> str:
-    """Return the URL of a Redis server: redis://, rediss:// or unix://."""
+    """Return the URL of a Redis server: redis://, rediss:// or unix://, or of its Sentinels: redis+sentinel://,
+    rediss+sentinel://."""
     value = text(variable)
     if not value:
         return default
+    if sentinel.is_sentinel(value):
+        try:
+            sentinel.parse(value)
+        except ValueError as error:
+            refuse(variable, str(error))
+        return value
     parts = _split(variable, value, "redis://localhost:6379/0 or unix:///run/redis.sock")
     if parts.scheme not in _REDIS_SCHEMES:
-        refuse(variable, f"has the scheme {parts.scheme!r}: use redis://HOST:PORT/NUMBER, rediss:// or unix://PATH")
+        refuse(
+            variable,
+            f"has the scheme {parts.scheme!r}: use redis://HOST:PORT/NUMBER, rediss://, unix://PATH or redis+sentinel://",
+        )
     if parts.scheme == "unix" and not parts.path.strip("/"):
         refuse(variable, "names no socket: use unix:///run/redis.sock")
     if parts.scheme != "unix":

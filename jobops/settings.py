@@ -71,8 +71,12 @@ if JOBOPS_LEASE_SECONDS < 2 * JOBOPS_HEARTBEAT_SECONDS:
         f"is {JOBOPS_LEASE_SECONDS:g}, less than two heartbeats: use at least {2 * JOBOPS_HEARTBEAT_SECONDS:g} "
         f"(twice JOBOPS_HEARTBEAT_SECONDS, {JOBOPS_HEARTBEAT_SECONDS:g})",
     )
+# Above this share of Redis's maxmemory new jobs wait in the outbox; 1: never.
+JOBOPS_REDIS_MEMORY_SHARE = env.number("JOBOPS_REDIS_MEMORY_SHARE", default=0.85, minimum=0.1, maximum=1)
 JOBOPS_PAYLOAD_LIMIT = env.integer("JOBOPS_PAYLOAD_LIMIT", default=262_144, minimum=1_024, maximum=64 * 1024 * 1024)
 JOBOPS_JOB_MODULES = env.modules("JOBOPS_JOB_MODULES")
+# How long what was done once is remembered; 0: for ever. After that the same key is new.
+JOBOPS_ONCE_KEEP_DAYS = env.integer("JOBOPS_ONCE_KEEP_DAYS", default=90, minimum=0, maximum=36_500)
 JOBOPS_DEFAULT_OWNER = env.owner("JOBOPS_DEFAULT_OWNER", "operations")
 
 # RQ's own pages and tools get one bounded list of queues, never one entry a tenant.

@@ -14,7 +14,7 @@ from tenants.recorded import record_membership
 
 @admin.register(Tenant)
 class TenantAdmin(ReadOnly):
-    list_display = ("slug", "name", "weight", "cap", "depth_limit", "paused", "intake_closed")
+    list_display = ("slug", "name", "weight", "cap", "rate", "depth_limit", "paused", "intake_closed")
     list_filter = ("paused", "intake_closed")
     search_fields = ("slug", "name")
 

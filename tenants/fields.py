@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from django.conf import settings
 
+from jobops.engine.rates import parse_rate
 from tenants.errors import InvalidTenant
 from tenants.models import WHOLE_SLUG
 
@@ -23,6 +24,7 @@ class TenantFields(TypedDict, total=False):
     cap: int | None
     lane_caps: dict[str, int]
     depth_limit: int | None
+    rate: str | None
     intake_closed: bool
     may_pause: bool
     may_replay: bool
@@ -45,6 +47,8 @@ def clean_fields(fields: TenantFields) -> dict[str, Any]:
             cleaned[field] = _weight(value)
         elif field in ("cap", "depth_limit"):
             cleaned[field] = None if value is None else _count(field, value)
+        elif field == "rate":
+            cleaned[field] = _rate(value)
         elif field == "lane_caps":
             cleaned[field] = _lane_caps(value)
         elif field in ("intake_closed", "may_pause", "may_replay"):
@@ -78,6 +82,16 @@ def _count(field: str, value: object) -> int:
         hint = "to stop a tenant, pause it" if field == "cap" else "to refuse every job, close its intake"
         raise InvalidTenant(field, f"{value!r} must be a whole number from 1 to {MAX_COUNT}, or none ({hint})")
     return value
+
+
+def _rate(value: object) -> str:
+    """As it is stored: in its shortest form, or empty for any."""
+    if value is None or value == "":
+        return ""
+    try:
+        return str(parse_rate(value))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise InvalidTenant("rate", f"{error}, or none") from None
 
 
 def _lane_caps(value: object) -> dict[str, int]:

@@ -18,12 +18,15 @@ from redis.exceptions import RedisError, ResponseError
 
 from jobops.engine.errors import EngineError, EngineUnavailable, InvalidJob
 from jobops.engine.link import is_away
-from jobops.engine.rates import parse_rate
+from jobops.engine.rates import Rate, parse_rate
 from jobops.engine.records import Policy
 from tenants.errors import EngineAway
 from tenants.models import Tenant
 
 log = logging.getLogger(__name__)
+
+NO_RATE = Rate(0, 0)
+"""Stands for a text in a tenant's row that is no rate."""
 
 
 class PolicyPusher(Protocol):
@@ -61,7 +64,7 @@ def policy_of(tenant: Tenant) -> Policy:
         slug=tenant.slug,
         weight=tenant.weight,
         cap=tenant.cap,
-        rate=parse_rate(tenant.rate) if tenant.rate else None,
+        rate=_rate_of(tenant),
         lane_caps=dict(tenant.lane_caps),
         depth_limit=tenant.depth_limit,
         paused=tenant.paused,
@@ -69,6 +72,15 @@ def policy_of(tenant: Tenant) -> Policy:
         version=tenant.policy_version,
         uid=str(tenant.pk),
     )
+
+
+def _rate_of(tenant: Tenant) -> Rate | None:
+    """The tenant's rate. One written past the services that is none becomes a rate that no engine takes: as with a bad
+    weight it is the push that is refused, and who only compares policies reads on."""
+    try:
+        return parse_rate(tenant.rate) if tenant.rate else None
+    except ValueError:
+        return NO_RATE
 
 
 def belongs(uid: str, tenant: Tenant) -> bool:

@@ -9,7 +9,7 @@ from tenants.models import Membership, Tenant
 
 # Who paused it, when and why is in the row of the pause.
 _FACTS = (
-    "name", "weight", "cap", "lane_caps", "depth_limit", "intake_closed", "paused", "may_pause", "may_replay",
+    "name", "weight", "cap", "lane_caps", "rate", "depth_limit", "intake_closed", "paused", "may_pause", "may_replay",
 )  # fmt: skip
 
 

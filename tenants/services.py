@@ -38,7 +38,7 @@ class Change:
 
 
 def tenant_create(*, slug: str, by: Actor, **fields: Unpack[TenantFields]) -> Change:
-    """Take on a tenant; what is not given has the model's default (weight 1, cap 10, no depth limit).
+    """Take on a tenant; what is not given has the model's default (weight 1, cap 10, neither rate nor depth limit).
 
     Raises ``InvalidTenant`` or ``TenantExists``.
     """

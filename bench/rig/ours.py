@@ -38,18 +38,20 @@ def enqueue(engine: Engine, jobs: Iterable[NewJob]) -> None:
             raise answer
 
 
-def start_worker(url: str, slots: int, *, burst: bool) -> subprocess.Popen[bytes]:
-    """A worker process."""
-    args = [sys.executable, "-m", "rig.ours", url, str(slots), "burst" if burst else "stay"]
-    return subprocess.Popen(args, cwd=Path(__file__).parents[1], stderr=subprocess.DEVNULL)
+def start_worker(
+    url: str, slots: int, *, burst: bool, session: bool = False, lanes: str = ",".join(LANES)
+) -> subprocess.Popen[bytes]:
+    """A worker process that serves these lanes; with ``session`` in one of its own."""
+    args = [sys.executable, "-m", "rig.ours", url, str(slots), "burst" if burst else "stay", lanes]
+    return subprocess.Popen(args, cwd=Path(__file__).parents[1], stderr=subprocess.DEVNULL, start_new_session=session)
 
 
 def main() -> int:
     """What the worker process runs."""
-    url, slots, mode = sys.argv[1:]
+    url, slots, mode, lanes = sys.argv[1:]
     import rig.work  # noqa: F401  (registers the job types, in the worker only)
 
-    options = WorkerOptions(lanes=tuple(LANES), processes=int(slots), burst=mode == "burst")
+    options = WorkerOptions(lanes=tuple(lanes.split(",")), processes=int(slots), burst=mode == "burst")
     return Supervisor(lambda: engine_at(url), ContractRunner(), options).run()
 
 

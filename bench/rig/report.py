@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -32,9 +33,9 @@ def arguments(description: str, **numbers: tuple[int, str]) -> argparse.Namespac
     return parser.parse_args()
 
 
-def show(rows: list[Row], as_json: bool, redis_version: str) -> None:
-    """Prints the rows."""
-    versions = {name: version(name) for name in PACKAGES}
+def show(rows: list[Row], as_json: bool, redis_version: str, more: Mapping[str, str] | None = None) -> None:
+    """Prints the rows. ``more``: versions of what is measured beside ours."""
+    versions = {name: version(name) for name in PACKAGES} | dict(more or {})
     versions |= {"python": platform.python_version(), "redis-server": redis_version}
     machine = {"cpu": _cpu(), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.release()}"}
     if as_json:

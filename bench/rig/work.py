@@ -6,6 +6,7 @@ import os
 import time
 
 from jobops import Backoff, job
+from rig import marks
 
 RESULTS = "BENCH_RESULTS"
 
@@ -13,6 +14,12 @@ RESULTS = "BENCH_RESULTS"
 @job(owner="bench", drain_sla="1h", idempotent="does nothing", timeout="30s", backoff=Backoff.fixed("1s"))
 def noop() -> None:
     """Nothing."""
+
+
+@job(owner="bench", drain_sla="1h", idempotent="one byte more in a file", timeout="30s", backoff=Backoff.fixed("1s"))
+def mark() -> None:
+    """Leaves a byte, as each peer's job does."""
+    marks.mark()
 
 
 @job(owner="bench", drain_sla="1h", idempotent="writes a line more", timeout="30s", backoff=Backoff.fixed("1s"))

@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping
 from datetime import timedelta
 
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from jobops.context.models import OutboxHold
+from jobops.context.models import OutboxEntry, OutboxHold
 from jobops.engine.errors import DepthExceeded, IntakeClosed
 
 log = logging.getLogger("jobops.outbox")
@@ -60,11 +60,24 @@ def begin(refused: Mapping[str, Exception], progressed: Collection[str] = ()) ->
 
 
 def end(slugs: Collection[str]) -> None:
-    """Redis takes jobs of these tenants: whatever held them is over."""
-    held = _holds().filter(tenant__in=list(slugs))
-    for hold in held if slugs else ():
-        log.info("the jobs of tenant %s flow again, after %s", hold.tenant, timezone.now() - hold.since)
-        hold.delete()
+    """Redis takes jobs of these tenants. Whatever held one is over when the last of its rows has left: until then its
+    hold, which lets them through, tells others not to pass them."""
+    if not slugs:
+        return
+    rows = OutboxEntry.objects.using(DEFAULT_DB_ALIAS).filter(
+        state=OutboxEntry.State.WAITING, tenant=OuterRef("tenant")
+    )
+    for hold in _holds().filter(tenant__in=list(slugs)).annotate(has_rows=Exists(rows)):
+        if hold.has_rows:
+            _holds().filter(pk=hold.pk).update(until=timezone.now())
+        else:
+            log.info("the jobs of tenant %s flow again, after %s", hold.tenant, timezone.now() - hold.since)
+            hold.delete()
+
+
+def is_held(slug: str) -> bool:
+    """Whether jobs of this tenant wait for room, or are on their way since there is some."""
+    return _holds().filter(tenant=slug).exists()
 
 
 def forget() -> None:

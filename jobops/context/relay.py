@@ -90,19 +90,21 @@ def relay(
     pusher: Pusher,
     *,
     limit: int = 200,
-    ready: Callable[[], object] = lambda: None,
+    ready: Callable[[], bool] = lambda: True,
     turns: Turns | None = None,
 ) -> int:
     """Push up to ``limit`` rows that are due, of many tenants alike; answers how many it dealt with.
 
-    ``ready`` is called before rows are marked as pushed and raises when Redis is away: an outage of days then
-    leaves no row in doubt. ``turns`` remembers whose turn it is. Raises ``redis.RedisError``.
+    ``ready`` is called before rows are marked as pushed. It raises when Redis is away (an outage of days then leaves no
+    row in doubt), and answers False when Redis is to get nothing more at present: the rows wait. ``turns`` remembers
+    whose turn it is. Raises ``redis.RedisError``.
     """
     parked = park_unknown()
     ids = (turns or Turns()).take(limit)
     if not ids:
         return parked
-    ready()
+    if not ready():
+        return parked
     claimed = _claim(Q(next_try_at__lte=timezone.now(), pk__in=ids))
     pushed = _push(pusher, claimed)
     holds.end(pushed.taking - pushed.refused)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, ParamSpec
-from uuid import uuid4
+from functools import lru_cache
+from secrets import token_hex
+from typing import Any, Generic, NamedTuple, ParamSpec
 
+from jobops.contracts.children import child_id
 from jobops.contracts.config import config
 from jobops.contracts.durations import LONGEST
 from jobops.contracts.enqueuer import enqueuer
@@ -42,6 +44,7 @@ class Call(Generic[P]):
     due_at_ms: int = 0
     front: bool = False
     batch: str = ""
+    child_key: str = ""
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """Enqueue one run with these arguments, as the function itself takes them.
@@ -52,19 +55,42 @@ class Call(Generic[P]):
         enqueued = enqueuer().enqueue(self._new_job(args, kwargs))
         return Handle(enqueued.id, enqueued.state)
 
-    def enqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> list[Handle | EnqueueRefused]:
-        """Enqueue one run for each mapping of arguments, in one go. Answers in order: a handle, or why it was refused.
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> BoundCall:
+        """This call with its arguments, for somebody else to enqueue: ``Batch(then=…)``. Raises as ``enqueue``."""
+        return BoundCall(self, self._new_job(args, kwargs))
 
-        All arguments are checked before the first run is enqueued: InvalidJob names the call's position.
+    def child(self, key: str) -> Call[P]:
+        """The same, for the job that this code runs in: an attempt of it that comes again makes no second child.
+
+        ``key`` tells the children of one type apart: ``resize.using(tenant="acme").child("photo:7").enqueue(photo=7)``.
+        Holds for 24 hours and, beyond, as long as anything is kept of the child; its handle then has the state
+        ``duplicate``. Raises InvalidJob outside of a job, and for a key that cannot be used.
         """
-        if self.key:
-            raise InvalidJob("key", "one key for many runs would coalesce them into one; enqueue them singly")
+        if running_job() is None:
+            raise InvalidJob("child", "this code runs in no job; use key=… to keep a second run out while one is live")
+        return replace(self, child_key=_label("child", key))
+
+    def enqueue_many(
+        self, calls: Iterable[Mapping[str, Any]], *, child_key: Callable[[Mapping[str, Any]], str] | None = None
+    ) -> list[Handle | EnqueueRefused]:
+        """Enqueue one run for each mapping of arguments, in few round trips. Answers in order: a handle, or why it was
+        refused.
+
+        ``child_key``: from a mapping to what tells its run apart, as in ``child``:
+        ``child_key=lambda call: f"photo:{call['photo']}"``. All arguments are checked before the first run is
+        enqueued: InvalidJob names the call's position.
+        """
+        if self.key or self.child_key:
+            raise InvalidJob(
+                "key" if self.key else "child", "one key for many runs would make one of them; enqueue them singly"
+            )
         jobs = []
         for position, kwargs in enumerate(calls):
             try:
                 if not isinstance(kwargs, Mapping):
                     raise InvalidJob("arguments", f"{kwargs!r} is not a mapping of arguments by name")
-                jobs.append(self._new_job((), kwargs))
+                each = self.child(child_key(kwargs)) if child_key is not None else self
+                jobs.append(each._new_job((), kwargs))
             except InvalidJob as error:
                 error.add_note(f"in call {position} of enqueue_many")
                 raise
@@ -74,7 +100,7 @@ class Call(Generic[P]):
         return [answer if isinstance(answer, EnqueueRefused) else Handle(answer.id, answer.state) for answer in answers]
 
     def _new_job(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> NewJob:
-        settings = config()
+        settings, promised = config(), _promised(self.job_type)
         bound_args, bound_kwargs = self.job_type.bind(args, kwargs)
         data = encode(
             self.job_type.name,
@@ -83,7 +109,7 @@ class Call(Generic[P]):
             limit=settings.payload_limit,
             arg_names=self.job_type.argument_names(len(bound_args)),
         )
-        job_id = uuid4().hex
+        job_id = child_id(self.job_type.name, self.child_key) if self.child_key else token_hex(16)
         return NewJob(
             id=job_id,
             tenant=self.tenant,
@@ -91,21 +117,49 @@ class Call(Generic[P]):
             job_type=self.job_type.name,
             data=data,
             max_attempts=self.job_type.max_attempts,
-            timeout_ms=self.job_type.timeout // _MS,
-            lease_ms=(self.job_type.lease or settings.lease) // _MS,
+            timeout_ms=promised.timeout_ms,
+            lease_ms=promised.lease_ms or settings.lease // _MS,
             key=self.key,
             correlation_id=self.correlation_id or _inherited() or job_id,
             delay_ms=self.delay_ms,
             due_at_ms=self.due_at_ms,
             front=self.front,
-            tenant_uid=_uid_of(self.tenant),
-            result_ttl_s=_result_ttl_s(self.job_type),
+            tenant_uid=tenant_uid_of(self.tenant),
+            result_ttl_s=promised.result_ttl_s,
             resource=self.job_type.resource,
-            dedup_ms=(self.job_type.dedup_window or timedelta(0)) // _MS,
+            dedup_ms=promised.dedup_ms,
             on_full=self.job_type.on_full,
             keep=self.job_type.keep_results or 0,
             batch=self.batch,
         )
+
+
+class _Promised(NamedTuple):
+    """What every job of a type carries, in the engine's units. ``lease_ms`` 0: the configured lease."""
+
+    timeout_ms: int
+    lease_ms: int
+    result_ttl_s: int
+    dedup_ms: int
+
+
+@lru_cache(maxsize=1024)
+def _promised(job_type: JobType) -> _Promised:
+    nothing = timedelta(0)
+    return _Promised(
+        timeout_ms=job_type.timeout // _MS,
+        lease_ms=(job_type.lease or nothing) // _MS,
+        result_ttl_s=result_ttl_s(job_type),
+        dedup_ms=(job_type.dedup_window or nothing) // _MS,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCall:
+    """A call with its arguments, checked, and not enqueued."""
+
+    how: Call[Any]
+    job: NewJob
 
 
 def make_call(
@@ -119,14 +173,13 @@ def make_call(
     priority: object = None,
 ) -> Call[...]:
     """A call with these options. Raises InvalidJob naming the option that cannot be used, and what would be right."""
-    if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)):
-        raise InvalidJob("tenant", f"{tenant!r} is no tenant's slug; a slug is 1 to 50 of a-z, 0-9 and '-'")
+    check_tenant(tenant)
     if priority not in (None, "front"):
         raise InvalidJob("priority", f'{priority!r} is not known; say "front", or leave it out')
     delay_ms, due_at_ms = _when(run_after)
     return Call(
         job_type=job_type,
-        tenant=tenant,
+        tenant=str(tenant),
         lane=_lane(job_type, lane),
         key=_label("key", key),
         correlation_id=_label("correlation_id", correlation_id),
@@ -134,6 +187,12 @@ def make_call(
         due_at_ms=due_at_ms,
         front=priority == "front",
     )
+
+
+def check_tenant(tenant: object) -> None:
+    """Raises InvalidJob for what cannot be a tenant's slug."""
+    if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)):
+        raise InvalidJob("tenant", f"{tenant!r} is no tenant's slug; a slug is 1 to 50 of a-z, 0-9 and '-'")
 
 
 def _lane(job_type: JobType, given: object) -> str:
@@ -163,8 +222,8 @@ def _when(run_after: object) -> tuple[int, int]:
     raise InvalidJob("run_after", f"{run_after!r} is no time; give a timedelta or an aware datetime")
 
 
-def _result_ttl_s(job_type: JobType) -> int:
-    """A finished job is kept at least as long as its key stands for it."""
+def result_ttl_s(job_type: JobType) -> int:
+    """For how many seconds a finished job is kept: at least as long as its key stands for it."""
     usual = DEFAULT_RESULT_TTL if job_type.result_ttl is None else job_type.result_ttl
     return max(1, math.ceil(max(usual, job_type.dedup_window or timedelta(0)).total_seconds()))
 
@@ -177,7 +236,7 @@ def _label(field: str, value: object) -> str:
     raise InvalidJob(field, f"{value!r} cannot be used; give 1 to {LABEL_LIMIT} printable characters")
 
 
-def _uid_of(tenant: str) -> str:
+def tenant_uid_of(tenant: str) -> str:
     """Whose job it is, for one that a job of the same tenant enqueues: it may outlive its tenant."""
     job = running_job()
     return job.tenant_uid if job is not None and job.tenant == tenant else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from jobops.contracts.errors import NotInstalled
+from jobops.contracts.job_type import OnUnknown
 from jobops.engine.errors import EnqueueRefused
 from jobops.engine.records import Enqueued, NewJob
 
@@ -36,6 +37,10 @@ class JobReading(Protocol):
     def error(self) -> str: ...
     @property
     def reason(self) -> str: ...
+    @property
+    def attempts(self) -> int: ...
+    @property
+    def progress(self) -> tuple[int, int] | None: ...
 
 
 class Lookup(Protocol):
@@ -44,8 +49,21 @@ class Lookup(Protocol):
     def __call__(self, job_id: str, /) -> JobReading | None: ...
 
 
+class Once(Protocol):
+    """Runs something under a key of the current job: once, though the job may run twice."""
+
+    def __call__(self, key: str, on_unknown: OnUnknown, call: Callable[[], Any], /) -> Any:
+        """What ``call`` returns, now or in the run that did it; ``contracts.returned.NOT_KEPT`` if that is not kept.
+
+        Raises what ``call`` raises, OnceBusy, OutcomeUnknown, LeaseLost, EffectNotRecorded, and what the database
+        raises when it is away: nothing has been called then.
+        """
+        ...
+
+
 _enqueuer: Enqueuer | None = None
 _lookup: Lookup | None = None
+_once: Once | None = None
 
 
 def set_enqueuer(enqueuer: Enqueuer | None) -> None:
@@ -58,6 +76,19 @@ def set_lookup(lookup: Lookup | None) -> None:
     """Read jobs through ``lookup`` in this process from now on."""
     global _lookup
     _lookup = lookup
+
+
+def set_once(once: Once | None) -> None:
+    """Guard effects through ``once`` in this process from now on."""
+    global _once
+    _once = once
+
+
+def once() -> Once:
+    """What guards effects. Raises NotInstalled when there is none."""
+    if _once is None:
+        raise NotInstalled("record of what was done once")
+    return _once
 
 
 def enqueuer() -> Enqueuer:

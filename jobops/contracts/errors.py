@@ -35,6 +35,46 @@ class RetryLater(Exception):
         self.after: float | None = None if after is None else seconds_until(after)
 
 
+class OutcomeUnknown(Poison):
+    """Somebody began what ``once`` guards, and nobody knows whether it happened: a person has to look.
+
+    Raised where the contract or the call says ``on_unknown="dead"``. A job may raise it within the block, to say that
+    it does not know itself.
+    """
+
+
+class OnceBusy(Exception):
+    """Another run is at what ``once`` guards. The job is postponed, and its attempt does not count.
+
+    ``retry_in``: seconds after which it is worth another look.
+    """
+
+    def __init__(self, key: str, holder: str, retry_in: float) -> None:
+        super().__init__(f"once {key!r}: job {holder} is at it; this one comes again")
+        self.key = key
+        self.holder = holder
+        self.retry_in = retry_in
+
+
+class LeaseLost(BaseException):
+    """The job's lease is over and was given away: this run is a leftover, and nothing of it counts any more.
+
+    Not an ``Exception``, as a time-out is none: a broad ``except Exception`` must not keep such a run alive.
+    """
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"job {job_id}: its lease is over; somebody else runs it, or it is dead")
+        self.job_id = job_id
+
+
+class EffectNotRecorded(Exception):
+    """What ``once`` guards has happened, and the database could not take that in: to the next run it is unknown."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"once {key!r}: it has happened, but the database is away and could not record it")
+        self.key = key
+
+
 class NotInstalled(EngineError):
     """Jobs cannot be enqueued here, as nothing has plugged an engine in."""
 
@@ -77,6 +117,13 @@ class ResultNotReady(EngineError, TimeoutError):
         self.state = state
 
 
+class ResultNotKept(EngineError):
+    """It succeeded, and what it returned is not kept: it could not be carried as JSON, was too large, or is gone."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} succeeded, and its result is not kept: no JSON, above the limit, or forgotten since")
+
+
 class ResultGone(EngineError):
     """Nothing is kept of this job any more: its result has expired, or it never existed."""
 
@@ -86,5 +133,5 @@ class ResultGone(EngineError):
 
 
 # The public names are what a dead letter shows and groups by; where they are defined may change.
-for _public in (Poison, Discard, RetryLater):
+for _public in (Poison, Discard, RetryLater, OutcomeUnknown, OnceBusy, LeaseLost, EffectNotRecorded):
     _public.__module__ = "jobops"

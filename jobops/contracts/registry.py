@@ -109,6 +109,11 @@ def all_types() -> list[JobType]:
     return _registry.all()
 
 
+def names() -> frozenset[str]:
+    """The names and aliases of all registered types."""
+    return frozenset(name for job_type in all_types() for name in (job_type.name, *job_type.aliases))
+
+
 @contextmanager
 def temporary_registry() -> Iterator[Registry]:
     """Within it, an empty registry takes the place of this process's. For tests."""

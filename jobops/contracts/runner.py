@@ -6,13 +6,10 @@ be read, it catches its time-out, it returns what cannot be stored.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import random
-import time
-import types
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from typing import Any
 
@@ -20,10 +17,13 @@ from jobops.contracts import registry
 from jobops.contracts.backoff import Uniform
 from jobops.contracts.error_policy import Verdict
 from jobops.contracts.error_text import MESSAGE_LIMIT, class_of, clean, shown_message, shown_traceback
+from jobops.contracts.errors import LeaseLost, OnceBusy, RetryLater
+from jobops.contracts.guard import guarded
 from jobops.contracts.job_type import JobType
+from jobops.contracts.returned import outcome_of
 from jobops.contracts.running import RunningJob, running
 from jobops.engine.errors import InvalidJob
-from jobops.engine.payload import decode, encode_result
+from jobops.engine.payload import decode
 from jobops.engine.records import ClaimedJob, Outcome
 from jobops.engine.timeouts import JobTimeout, SoftTimeout
 
@@ -37,9 +37,10 @@ CLOCK_SKEW_S = 1.0
 LONGEST_ASKED_S = 7 * 86_400.0
 """Seconds that a job itself may ask to be run again in. A slip (a wrong year) must not park it for ever."""
 
-_NEVER_RUN = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
 # Frames of ours above the job's own in a traceback: run() and _call(); Context.run is not a Python frame.
 _OUR_FRAMES = 2
+_MOST_OF_OURS = 10
+"""With a guard there are more of them, up to the job's own function."""
 
 
 class ContractRunner:
@@ -62,14 +63,14 @@ class ContractRunner:
             return _unresolvable("InvalidJob", f"the payload is for {name!r}, the job for {job.job_type!r}")
         try:
             # In a copy: what a job leaves in context variables (a language, a log's fields) ends with it.
-            value = copy_context().run(_call, job, job_type.func, args, kwargs, alarm)
+            value = copy_context().run(_call, job, job_type, args, kwargs, alarm)
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the job's too
             return self._failed(job, job_type, error, timed_out=alarm.fired)
         if alarm.fired:
             return self._timed_out(
                 job, job_type, JobTimeout(job.timeout_ms / 1000), "; the job caught that and returned"
             )
-        return _succeeded(job, value)
+        return outcome_of(job, value)
 
     def _failed(self, job: ClaimedJob, job_type: JobType, error: BaseException, *, timed_out: bool) -> Outcome:
         try:
@@ -84,11 +85,22 @@ class ContractRunner:
             return Outcome.failed("error", type(error).__name__, note, "", self._backoff_ms(job, job_type))
 
     def _settled_by_contract(self, job: ClaimedJob, job_type: JobType, error: BaseException) -> Outcome:
-        age_s = time.time() - job.enqueued_at_ms / 1000
+        # Both on Redis's clock: this host's may be hours off.
+        age_s = (job.claimed_at_ms - job.enqueued_at_ms) / 1000
+        if isinstance(error, LeaseLost):
+            # Whatever is said of it now, the engine refuses it as stale: somebody else has the job.
+            logger.warning(
+                "job %s of %s, attempt %d, ends without effect: %s", job.id, job.job_type, job.attempt, error
+            )
+            return Outcome.failed("error", class_of(error), shown_message(error))
+        if isinstance(error, OnceBusy | RetryLater) and _may_wait(job_type, age_s):
+            postponed = self._postponed(job, job_type, error)
+            if postponed is not None:
+                return postponed
         verdict = job_type.policy.classify(error, age_s=age_s)
         if verdict.action == "discard":
             return Outcome.discarded(class_of(error), shown_message(error))
-        trace = shown_traceback(error, skip=_OUR_FRAMES)
+        trace = shown_traceback(error, skip=_frames_above(job_type, error))
         if verdict.action == "poison":
             return Outcome.failed("poison", class_of(error), shown_message(error), trace)
         delay_ms = self._delay_ms(job, job_type, verdict)
@@ -102,9 +114,21 @@ class ContractRunner:
             "poison" if poison else "timeout",
             TIMED_OUT,
             clean(f"{limit}{note}", MESSAGE_LIMIT),
-            shown_traceback(error, skip=_OUR_FRAMES),
+            shown_traceback(error, skip=_frames_above(job_type, error)),
             self._backoff_ms(job, job_type),
         )
+
+    def _postponed(self, job: ClaimedJob, job_type: JobType, error: OnceBusy | RetryLater) -> Outcome | None:
+        """Of an error that is not the job's own fault; None of any other."""
+        if isinstance(error, OnceBusy):
+            delay_ms = math.ceil(error.retry_in * 1000)
+        elif error.resource:
+            delay_ms = self._delay_ms(job, job_type, Verdict("retry", wait_s=error.after))
+        else:
+            return None
+        message = shown_message(error)
+        logger.info("job %s of %s is postponed by %.1f s: %s", job.id, job.job_type, delay_ms / 1000, message)
+        return Outcome.postponed(delay_ms, class_of(error), message, brake=isinstance(error, RetryLater))
 
     def _delay_ms(self, job: ClaimedJob, job_type: JobType, verdict: Verdict) -> int:
         if verdict.grace_left_s is not None:
@@ -124,7 +148,9 @@ class ContractRunner:
         return math.ceil(job_type.backoff.delay(job.attempt, self._rng) * 1000)
 
 
-def _call(job: ClaimedJob, func: Callable[..., Any], args: Any, kwargs: Any, alarm: SoftTimeout) -> Any:
+def _call(
+    job: ClaimedJob, job_type: JobType, args: Sequence[Any], kwargs: Mapping[str, Any], alarm: SoftTimeout
+) -> Any:
     current = RunningJob(
         id=job.id,
         tenant=job.tenant,
@@ -137,27 +163,30 @@ def _call(job: ClaimedJob, func: Callable[..., Any], args: Any, kwargs: Any, ala
         token=job.token,
         resource=job.resource,
         checkpoint=job.checkpoint,
+        enqueued_at_ms=job.enqueued_at_ms,
     )
     with running(current), alarm(job.timeout_ms / 1000):
-        return func(*args, **kwargs)
+        if job_type.guard is not None:
+            return guarded(job_type, args, kwargs)
+        return job_type.func(*args, **kwargs)
 
 
-def _succeeded(job: ClaimedJob, value: Any) -> Outcome:
-    if issubclass(type(value), _NEVER_RUN):  # not `isinstance`, which asks the value too
-        # Nothing of the job's body has happened, and it never will; or it is half done, and fights its end.
-        kind = type(value).__name__
-        if kind != "async_generator":
-            with contextlib.suppress(BaseException):
-                value.close()
-        return Outcome.failed(
-            "poison", "TypeError", f"the job returned a {kind} that nobody runs; make it a plain function"
-        )
-    try:
-        return Outcome.succeeded(encode_result(value))
-    except BaseException as error:  # noqa: BLE001 - a value may fight being read in any way
-        # The job's effect has happened: running it again for the sake of its result would be wrong.
-        logger.warning("job %s of %s succeeded, its result is not kept: %s", job.id, job.job_type, shown_message(error))
-        return Outcome.succeeded()
+def _frames_above(job_type: JobType, error: BaseException) -> int:
+    """How many frames of ours a traceback begins with, before the job's own function."""
+    if job_type.guard is not None:
+        code, trace = getattr(job_type.func, "__code__", None), error.__traceback__
+        for count in range(_MOST_OF_OURS):
+            if trace is None:
+                break
+            if trace.tb_frame.f_code is code:
+                return count
+            trace = trace.tb_next
+    return _OUR_FRAMES
+
+
+def _may_wait(job_type: JobType, age_s: float) -> bool:
+    # Beyond its drain SLA a job that still waits for its turn has to become somebody's business.
+    return job_type.drain_sla is None or age_s < job_type.drain_sla.total_seconds()
 
 
 def _unresolvable(error_class: str, message: str) -> Outcome:

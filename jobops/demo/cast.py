@@ -37,7 +37,7 @@ SHOPS = (ACME, BLUEFIN, ORCHID, DELTA, CINDER)
 
 ACCOUNTS = (
     Account("oncall", "on call", "triage for every tenant"),
-    Account("operator", "operator", "pause any tenant; limits: manage.py tenants set"),
+    Account("operator", "operator", "pause and limit anything: /limits/, manage.py tenants set"),
     Account("acme-admin", "admin", "see, pause and replay acme-retail, nothing else", ACME.slug),
     Account("acme-viewer", "viewer", "see acme-retail, nothing else", ACME.slug),
     Account("superuser", "superuser", "do everything"),

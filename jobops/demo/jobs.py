@@ -123,11 +123,17 @@ def deliver_webhook(shop: str, endpoint: str, event: str, order: int) -> int:
     return _request("POST", f"hooks/{_plain(endpoint)}", json.dumps(body).encode(), "application/json")
 
 
+def _payment_key(shop: str, order: int, card_token: str) -> str:
+    """An order is paid once, whichever card pays it."""
+    return f"{shop}:{order}"
+
+
 @job(
     name="billing.capture_payment",
     owner="payments",
     drain_sla="4h",
     idempotent="captures by order number, and the provider ignores a second capture",
+    guard=_payment_key,
     lane="interactive",
     max_attempts=3,
     backoff=Backoff.delays(["2s", "4s"], jitter="full"),
@@ -154,6 +160,9 @@ def capture_payment(shop: str, order: int, card_token: str) -> int:
     max_attempts=5,
     backoff=Backoff.delays(["3s", "5s", "30s", "2m"], jitter="full"),
     timeout="10s",
+    resource="mail-provider",
+    concurrency=1,
+    rate="3/s",
     redact=["note"],
 )
 def send_order_mail(shop: str, order: int, note: str = "") -> str:

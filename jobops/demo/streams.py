@@ -9,6 +9,7 @@ from datetime import date, timedelta
 
 from django.utils import timezone
 
+from jobops import Batch
 from jobops.demo import jobs
 from jobops.demo.cast import ACME, BLUEFIN, CINDER, DELTA, ORCHID, Shop
 from jobops.demo.files import BOMB, BROKEN_PHOTO, CATALOGS, PHOTOS
@@ -67,6 +68,17 @@ def batch(rng: random.Random, shop: Shop) -> object:
     """A batch of an ordinary size, such as every shop has now and then."""
     for refusal in flood(rng, shop, BATCH_SIZE):
         raise refusal
+    return None
+
+
+def nightly_import(rng: random.Random, shop: Shop) -> object:
+    """All catalogs of a shop and a photo, waited for as one, and the month's statement when all have succeeded. The
+    photo's upload was cut off, so it waits for a person."""
+    month = (timezone.localdate() - timedelta(days=31)).replace(day=1)
+    then = jobs.monthly_statement.using(tenant=shop.slug).call(shop=shop.slug, month=month)
+    with Batch(tenant=shop.slug, name=f"Nightly import {timezone.localdate()}", then=then) as nightly:
+        nightly.add_many(jobs.import_archive, ({"shop": shop.slug, "archive": archive} for archive in CATALOGS))
+        nightly.add(jobs.make_thumbnail, shop=shop.slug, photo=BROKEN_PHOTO, width=320)
     return None
 
 
@@ -170,5 +182,6 @@ OPENING = (
     (CINDER, payment),
     (ORCHID, catalog),
     (ACME, statement),
+    (ORCHID, nightly_import),
 )
 """Sent once at the start, so that each thing that can happen has happened within the first minute."""

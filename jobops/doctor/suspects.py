@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from jobops.doctor import walk
 from jobops.doctor.deaths import recorded
 from jobops.doctor.findings import Finding, NotRepaired
 from jobops.doctor.site import Site
@@ -60,6 +61,7 @@ def _drop_entries(engine: Engine, seen: Whereabouts) -> str:
     """Take an id without a record out of where it waits: a claim would pass over it, depth and age count it."""
     job = rq.rq_job(seen.id)
     queues = [rq.rq_queue(queue) for queue in seen.in_queues]
+    rooms = [engine.keys.waiting(gate) for gate in seen.waiting]
     with engine.redis.pipeline() as pipe:
         pipe.watch(job)  # somebody may give it a record at this moment
         if pipe.exists(job):
@@ -67,11 +69,25 @@ def _drop_entries(engine: Engine, seen: Whereabouts) -> str:
         pipe.multi()
         for queue in queues:
             pipe.lrem(queue, 0, seen.id)
-        pipe.zrem(rq.RQ_SCHEDULED, seen.id)
+        for key in (rq.RQ_SCHEDULED, *rooms):
+            pipe.zrem(key, seen.id)
         removed = pipe.execute()
-    for queue in seen.in_queues:
+    for queue in {*seen.in_queues, *_queues_with_it(engine, seen)}:
         engine.scripts.reconcile(queue)
     return "its entries taken out; what the job was is lost" if any(removed) else ""
+
+
+def _queues_with_it(engine: Engine, seen: Whereabouts) -> list[str]:
+    """Queues in whose line at a gate it stands: without a record only a look at all of them tells."""
+    found = []
+    for gate in seen.waiting:
+        for names in walk.queues(engine):
+            with engine.redis.pipeline(transaction=False) as pipe:
+                for name in names:
+                    pipe.zscore(engine.keys.line(name, gate), seen.id)
+                scores = walk.told(pipe.execute(raise_on_error=False))
+            found += [name for name, score in zip(names, scores, strict=True) if score is not None]
+    return found
 
 
 def _end_lease(engine: Engine, seen: Whereabouts) -> str:

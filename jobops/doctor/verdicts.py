@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jobops.engine.records import Whereabouts
 
-ENDED = ("finished", "canceled", "failed")
-LIVE = ("queued", "scheduled", "started")
+ENDED = ("finished", "canceled", "stopped", "failed")
+LIVE = ("queued", "rate_limited", "scheduled", "started")
 
 
 def verdict(seen: Whereabouts) -> tuple[str, str] | None:
@@ -27,6 +27,8 @@ def verdict(seen: Whereabouts) -> tuple[str, str] | None:
         return "in_two_lists", f"it is {seen.status} and stands in {shown}: it may run twice"
     if places[0] != _right_place(seen):
         return "in_two_lists", f"it is {seen.status}, but stands in {shown}, not in {_right_place(seen)}"
+    if seen.status == "rate_limited" and not seen.held:
+        return "in_no_list", "it waits at a gate, but its queue does not count it: its depth and age are wrong"
     if seen.status == "started" and not (seen.inflight and seen.wip):
         return "job_without_lease", "its lease is whole, but it is not counted in flight: one more may run than the cap"
     return None
@@ -37,7 +39,7 @@ def _without_record(seen: Whereabouts) -> tuple[str, str] | None:
         return "lease_without_job", "it has a lease, but its record is gone: evicted, or deleted by an outsider"
     if seen.inflight or seen.wip:
         return "lease_without_job", "it takes a place in its tenant's cap, but there is neither a job nor a lease"
-    if seen.in_queues or seen.delayed:
+    if seen.in_queues or seen.delayed or seen.waiting or seen.held:
         where = " and ".join(_places(seen))
         return "entry_without_job", f"it stands in {where}, but its record is gone: evicted, or deleted by an outsider"
     return None
@@ -57,12 +59,18 @@ def _places(seen: Whereabouts) -> list[str]:
     places += ["a queue once more"] * extra
     if seen.delayed:
         places.append("the delayed jobs")
+    places += [f"the waiting room of {gate}" for gate in seen.waiting]
+    if seen.held and not seen.waiting:
+        places.append("its queue's list of those that wait at gates")
     if seen.lease:
         places.append("a lease")
     return places
 
 
 def _right_place(seen: Whereabouts) -> str:
-    return {"queued": f"queue {seen.tenant}.{seen.lane}", "scheduled": "the delayed jobs", "started": "a lease"}[
-        seen.status
-    ]
+    return {
+        "queued": f"queue {seen.tenant}.{seen.lane}",
+        "rate_limited": f"the waiting room of {seen.waits}",
+        "scheduled": "the delayed jobs",
+        "started": "a lease",
+    }[seen.status]

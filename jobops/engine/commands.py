@@ -8,6 +8,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
+from jobops.engine.direct import Direct
 from jobops.engine.errors import EngineUnavailable
 from jobops.engine.keys import Keys
 from jobops.engine.lua_source import names, source
@@ -19,6 +20,7 @@ class Commands:
     def __init__(self, redis: Redis, keys: Keys | None = None) -> None:
         self.redis = redis
         self.keys = keys or Keys()
+        self._direct = Direct(redis)
         self._shas: dict[str, str] = {}
         self._prefix = self.keys.prefix
 
@@ -35,10 +37,10 @@ class Commands:
 
     def _call(self, name: str, *args: Any) -> Any:
         try:
-            return self.redis.evalsha(self._sha(name), 0, self._prefix, *args)
+            return self._direct.call(self._sha(name), 0, self._prefix, *args)
         except NoScriptError:  # Redis restarted or its scripts were flushed; it did nothing, so once more is safe
             self._shas.pop(name, None)
-            return self.redis.evalsha(self._sha(name), 0, self._prefix, *args)
+            return self._direct.call(self._sha(name), 0, self._prefix, *args)
         except ResponseError as error:
             raise _explain(name, error) from error
 
@@ -46,10 +48,7 @@ class Commands:
         if not calls:
             return []
         sha = self._sha(name)
-        with self.redis.pipeline(transaction=False) as pipe:
-            for args in calls:
-                pipe.evalsha(sha, 0, self._prefix, *args)
-            answers = list(pipe.execute(raise_on_error=False))
+        answers = self._direct.many([(sha, 0, self._prefix, *args) for args in calls])
         lost = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
         if lost:  # Redis restarted in the middle: these did nothing
             self._shas.pop(name, None)

@@ -34,6 +34,19 @@ def release_slot(engine: Engine, slot: str) -> None:
     engine.scripts.abandon(slot)
 
 
+def _stop_slot(engine: Engine, slot: str, error: str) -> None:
+    """Ends the lease of a slot that was killed as somebody stopped its job.
+
+    Between the last look at the board and the kill the job may have ended and the slot have claimed the next one, which
+    nobody stopped: that one goes back unharmed.
+    """
+    job: Any = engine.redis.hget(engine.keys.slot(slot), "job")
+    if job and not engine.redis.hget(engine.keys.lease(job.decode()), "stop"):
+        release_slot(engine, slot)
+    else:
+        engine.scripts.abandon(slot, "stopped", error)
+
+
 @dataclass(slots=True)
 class _Ending:
     slot: str
@@ -96,6 +109,8 @@ class Endings:
 def _tell(engine: Engine, ending: _Ending) -> None:
     if ending.released:
         release_slot(engine, ending.slot)
+    elif ending.cause == "stopped":
+        _stop_slot(engine, ending.slot, ending.error)
     else:
         engine.scripts.abandon(ending.slot, ending.cause, ending.error)
     forget_slots(engine, [ending.slot])
@@ -104,6 +119,8 @@ def _tell(engine: Engine, ending: _Ending) -> None:
 def _explain(ended: Ended) -> tuple[str, str]:
     child, entry = ended.child, ended.entry
     lease = entry.lease if entry is not None and entry.phase is Phase.RUNNING else None
+    if child.condemned == "stopped":
+        return "stopped", "somebody stopped it"
     if child.condemned == "fenced":
         return "worker_lost", "its worker lost the lease and was killed"
     if lease is not None and (child.condemned == "timeout" or now_ns() > lease.hard):

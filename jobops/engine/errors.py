@@ -30,16 +30,30 @@ class IntakeClosed(EnqueueRefused):
 
 
 class DepthExceeded(EnqueueRefused):
-    """The tenant already has as many jobs waiting as its depth limit allows."""
+    """The tenant already has as many jobs waiting as its depth limit allows.
 
-    def __init__(self, tenant: str, depth: int, limit: int) -> None:
+    ``retry_after_s``: in about so many seconds there may be room again, at the rate at which its jobs start now (1 to
+    300; 60 when nothing tells).
+    """
+
+    def __init__(self, tenant: str, depth: int, limit: int, retry_after_s: int = 60) -> None:
         super().__init__(
             f"tenant: {tenant!r} has {depth} jobs waiting and its depth limit is {limit}; "
-            "try again when some have run, or raise the limit"
+            f"try again in about {retry_after_s} s, or raise the limit"
         )
         self.tenant = tenant
         self.depth = depth
         self.limit = limit
+        self.retry_after_s = retry_after_s
+
+
+class OutboxUnavailable(EnqueueRefused):
+    """Redis is to take no new jobs at present, and the database did not take the job either. Its cause says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"outbox: {why}, and the database cannot keep the job meanwhile; nothing of it was kept, try again later"
+        )
 
 
 class InvalidJob(EnqueueRefused):

@@ -51,8 +51,22 @@ class LaneModel:
 
 
 @dataclass
+class JobModel:
+    """A job that waits. ``runnable``: since when (ms). ``order`` and ``back``: its order among those that waited for a
+    gate, and the gate that sent it back to its queue; `jobops.engine.gate_model` says more."""
+
+    id: str
+    job_type: str
+    front: bool = False
+    resource: str = ""
+    runnable: float = 0.0
+    order: float | None = None
+    back: str = ""
+
+
+@dataclass
 class LeaseModel:
-    """A job that runs: who pays, since when (ms), how much is charged so far."""
+    """A job that runs: who pays, since when (ms), how much is charged so far, the gates at which it holds a place."""
 
     tenant: str
     lane: str
@@ -61,6 +75,7 @@ class LeaseModel:
     charged: float
     level: int = 0
     lane_level: int = 0
+    gates: tuple[str, ...] = ()
 
 
 class FairModel:
@@ -69,13 +84,13 @@ class FairModel:
     def __init__(self, lanes: Mapping[str, float]) -> None:
         self.lanes = {name: LaneModel(share) for name, share in lanes.items()}
         self.tenants: dict[str, TenantModel] = {}
-        self.queues: dict[tuple[str, str], deque[tuple[str, str]]] = {}
+        self.queues: dict[tuple[str, str], deque[JobModel]] = {}
         self.leases: dict[str, LeaseModel] = {}
         self.average: dict[str, float] = {}
         self.lane_vnow = 0.0
         self.lane_level = 0
 
-    def set_policy(self, slug: str, **policy: object) -> None:
+    def set_policy(self, slug: str, now: float = 0.0, **policy: object) -> None:
         """Creates or changes a tenant; what may not run leaves the rings, what may enters."""
         tenant = self.tenants.setdefault(slug, TenantModel())
         for name, value in policy.items():
@@ -83,15 +98,15 @@ class FairModel:
         for name, lane in self.lanes.items():
             if not tenant.may_run(name):
                 lane.ring.pop(slug, None)
-        self._enter_all(slug)
+        self._enter_all(slug, (), now)
 
-    def enqueue(self, slug: str, lane: str, job_id: str, job_type: str, *, front: bool = False) -> None:
+    def enqueue(self, slug: str, lane: str, job: JobModel) -> None:
         """One job more waits."""
         queue = self.queues.setdefault((slug, lane), deque())
-        if front:
-            queue.appendleft((job_id, job_type))
+        if job.front:
+            queue.appendleft(job)
         else:
-            queue.append((job_id, job_type))
+            queue.append(job)
         self.enter(slug, lane)
 
     def enter(self, slug: str, lane_name: str) -> None:
@@ -105,22 +120,29 @@ class FairModel:
         lane.ring[slug] = tenant.vtime[lane_name]
 
     def claim(
-        self, lanes: Sequence[str], now: float, *, prefer: tuple[str, str] | None = None, epsilon: float = 1e-6
+        self, lanes: Sequence[str], now: float, *, prefer: Sequence[tuple[str, str]] = (), epsilon: float = 1e-6
     ) -> tuple[str, str, str] | None:
-        """The next (tenant, lane, job id), or None. Among picks equal within ``epsilon`` takes ``prefer``, a
-        (tenant, lane), when it is one of them."""
+        """The next (tenant, lane, job id), or None. Among those equal within ``epsilon`` takes the first of ``prefer``,
+        (tenant, lane) pairs, that is one of them."""
+        left = list(prefer)
         while True:
             served = [name for name in lanes if self.lanes[name].ring]
             if not served:
                 self._idle(lanes)
                 return None
             times = {name: self.lanes[name].vtime for name in served}
-            lane_name = _least(times, prefer[1] if prefer else None, epsilon)
+            lane_name = _least(times, [lane for _, lane in left], epsilon)
             lane = self.lanes[lane_name]
-            slug = _least(lane.ring, prefer[0] if prefer else None, epsilon)
-            if self.tenants[slug].may_run(lane_name):
-                return slug, lane_name, self._take(slug, lane_name, now)
-            del lane.ring[slug]
+            slug = _least(lane.ring, [tenant for tenant, name in left if name == lane_name], epsilon)
+            if not self.tenants[slug].may_run(lane_name):
+                del lane.ring[slug]
+                continue
+            floor = lane.vtime
+            job = self._pop(slug, lane_name, now)
+            if job is not None:
+                self.lane_vnow = max(self.lane_vnow, floor)
+                return slug, lane_name, self._take(slug, lane_name, job, now)
+            left = [each for each in left if each != (slug, lane_name)]
 
     def settle(self, job_id: str, now: float, *, learn: bool = True, extra: float = 0.0) -> None:
         """The job's lease ends: the difference between what it used and what was charged is settled. ``extra``: what
@@ -129,8 +151,9 @@ class FairModel:
         used = max(0.0, now - lease.started) + extra
         tenant = self.tenants[lease.tenant]
         tenant.running[lease.lane] -= 1
+        self._let_go(job_id, lease)
         self._charge(lease, used - lease.charged)
-        self._enter_all(lease.tenant)
+        self._enter_all(lease.tenant, lease.gates, now)
         if learn:
             average = self.average.get(lease.job_type, used)
             self.average[lease.job_type] = average + (used - average) * AVERAGE_GAIN
@@ -143,22 +166,27 @@ class FairModel:
             self._charge(lease, more)
             lease.charged += more
 
-    def _take(self, slug: str, lane_name: str, now: float) -> str:
+    def _pop(self, slug: str, lane_name: str, now: float) -> JobModel | None:
+        """The queue's next job that may start."""
+        return self.queues[(slug, lane_name)].popleft()
+
+    def _let_go(self, job_id: str, lease: LeaseModel) -> None:
+        """What it held beside its tenant's cap is free."""
+
+    def _take(self, slug: str, lane_name: str, job: JobModel, now: float) -> str:
         lane, tenant = self.lanes[lane_name], self.tenants[slug]
-        self.lane_vnow = max(self.lane_vnow, lane.vtime)
         queue = self.queues[(slug, lane_name)]
-        job_id, job_type = queue.popleft()
-        expected = self.average.get(job_type, DEFAULT_EXPECTED_MS)
+        expected = self.average.get(job.job_type, DEFAULT_EXPECTED_MS)
         start = lane.ring[slug]
         vtime = start + expected / tenant.weight
         tenant.vtime[lane_name] = lane.ring[slug] = vtime
         lane.vnow, lane.vmax = max(lane.vnow, start), max(lane.vmax, vtime)
         lane.vtime += expected / lane.share
-        self.leases[job_id] = LeaseModel(slug, lane_name, job_type, now, expected, lane.level, self.lane_level)
+        self.leases[job.id] = LeaseModel(slug, lane_name, job.job_type, now, expected, lane.level, self.lane_level)
         tenant.running[lane_name] = tenant.running.get(lane_name, 0) + 1
         if not queue or not tenant.may_run(lane_name):
             del lane.ring[slug]
-        return job_id
+        return job.id
 
     def _charge(self, lease: LeaseModel, ms: float) -> None:
         lane, tenant = self.lanes[lease.lane], self.tenants[lease.tenant]
@@ -171,7 +199,7 @@ class FairModel:
         if ms > 0 or lease.lane_level == self.lane_level:
             lane.vtime += ms / lane.share
 
-    def _enter_all(self, slug: str) -> None:
+    def _enter_all(self, slug: str, freed: Sequence[str] = (), now: float = 0.0) -> None:
         for lane in self.lanes:
             self.enter(slug, lane)
 
@@ -188,8 +216,9 @@ class FairModel:
             self.lane_level += 1
 
 
-def _least(times: Mapping[str, float], prefer: str | None, epsilon: float) -> str:
+def _least(times: Mapping[str, float], prefer: Sequence[str], epsilon: float) -> str:
     least = min(times.values())
-    if prefer in times and prefer is not None and times[prefer] <= least + epsilon:
-        return prefer
+    for name in prefer:
+        if name in times and times[name] <= least + epsilon:
+            return name
     return min(name for name, value in times.items() if value == least)

@@ -23,7 +23,7 @@ log = logging.getLogger("jobops.worker")
 # A slot that ends this soon without having had a job did not come up: the next one waits a little.
 EARLY_SECONDS = 2.0
 
-Reason = Literal["", "timeout", "fenced", "release"]
+Reason = Literal["", "timeout", "fenced", "release", "stopped"]
 
 
 @dataclass(slots=True)

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from jobops.engine import keys as rq
 from jobops.engine.client import Engine
 from jobops.engine.records import Attempt, JobView
+from jobops.engine.scripts import BRIEF
 
-ListState = Literal["queued", "started", "finished", "failed", "cancelled"]
+ListState = Literal["queued", "waiting", "started", "finished", "failed", "cancelled"]
 
 _STATES = {
     "queued": "queued",
@@ -21,6 +22,7 @@ _STATES = {
     "failed": "dead",
     "canceled": "cancelled",
     "deferred": "scheduled",
+    "rate_limited": "waiting",
     "stopped": "cancelled",
 }
 _REGISTRIES = {
@@ -49,11 +51,14 @@ def read_jobs(engine: Engine, job_ids: list[str]) -> list[JobView]:
 def list_jobs(
     engine: Engine, queue: str, *, state: ListState = "queued", offset: int = 0, limit: int = 50
 ) -> list[JobView]:
-    """A page of a queue's jobs: waiting ones oldest first, started ones by id, others by when they expire."""
+    """A page of a queue's jobs: queued ones and those that wait at gates oldest first, started ones by id, others by
+    when they expire."""
     first, last = max(0, offset), max(0, offset) + max(1, min(limit, 500)) - 1
     raw: Any
     if state == "queued":
         raw = engine.redis.lrange(rq.rq_queue(queue), first, last)
+    elif state == "waiting":
+        raw = engine.redis.zrange(engine.keys.held(*rq.split_queue(queue)), first, last)
     else:
         raw = engine.redis.zrange(_REGISTRIES[state](queue), first, last, desc=state != "started")
     return read_jobs(engine, [member.decode(errors="backslashreplace").partition(":")[0] for member in raw])
@@ -102,6 +107,12 @@ def view_of(job_id: str, fields: Mapping[bytes, bytes]) -> JobView:
         history=history_of(text),
         tenant_uid=get("jo_tenant_uid"),
         replay_of=get("jo_replay_of"),
+        progress=(number("jo_done"), number("jo_total")) if "jo_total" in text else None,
+        checkpoint=text.get("jo_state", b""),
+        checkpoint_at=_at(number("jo_state_at")),
+        waits_for=get("jo_waits") if state == "waiting" else "",
+        resource=get("jo_resource"),
+        batch=get("jo_batch"),
     )
 
 
@@ -114,7 +125,27 @@ def history_of(fields: Mapping[str, bytes]) -> tuple[Attempt, ...]:
                 found.append(_attempt(json.loads(value)))
             except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                 continue
+    if "jo_ran_by" in fields:
+        last = _last_attempt(fields)
+        if last is not None and all(attempt.number != last.number for attempt in found):
+            found.append(last)
     return tuple(sorted(found, key=lambda attempt: attempt.number))
+
+
+def _last_attempt(fields: Mapping[str, bytes]) -> Attempt | None:
+    """Of a job that ended well: its record tells all of it, so there is no entry. None if it cannot be read."""
+    try:
+        return Attempt(
+            number=int(fields["jo_attempt"]),
+            worker=fields["jo_ran_by"].decode(errors="replace"),
+            started_at=_at(int(fields["jo_started"])),
+            ended_at=_at(int(fields["jo_ended"])),
+            outcome=fields["jo_outcome"].decode(errors="replace"),
+            error_class=fields.get("jo_error_class", b"").decode(errors="replace"),
+            error=fields.get("jo_error", b"").decode(errors="replace")[:BRIEF],
+        )
+    except (ValueError, KeyError, OverflowError):
+        return None
 
 
 def inflate(data: bytes, limit: int = 4 * 1024 * 1024) -> bytes:

@@ -68,7 +68,8 @@ class Keys:
         return f"{self.prefix}:lanes"
 
     def cell(self) -> str:
-        """hash: paused, lanes' virtual now, ticks of promotion and rescue."""
+        """hash: paused, lanes' virtual now, ticks of promotion and rescue; the first instant at which something that is
+        parked opens, and whether there are gates of job types."""
         return f"{self.prefix}:cell"
 
     def epoch(self) -> str:
@@ -76,7 +77,8 @@ class Keys:
         return f"{self.prefix}:cell:epoch"
 
     def tenant(self, slug: str) -> str:
-        """hash: weight, cap, cap:<lane>, depth_limit, paused, intake_closed, and vt:<lane>, its virtual times."""
+        """hash: weight, cap, cap:<lane>, depth_limit, paused, intake_closed, rate (count), rate_per (ms), tokens,
+        tokens_at (us), held (1: some of it waits at gates), and vt:<lane>, its virtual times."""
         return f"{self.prefix}:tenant:{slug}"
 
     def gone(self, slug: str) -> str:
@@ -141,7 +143,7 @@ class Keys:
         return f"{self.prefix}:key:{tenant}:{job_type}:{key}"
 
     def done(self, tenant: str, job_type: str, key: str) -> str:
-        """string, for the type's `dedup_window`: id of the job of this key that succeeded last."""
+        """string, for the dedup window: id of the job of this key that succeeded last, and its tenant's uid."""
         return f"{self.prefix}:done:{tenant}:{job_type}:{key}"
 
     def kept(self, tenant: str, job_type: str) -> str:
@@ -153,12 +155,62 @@ class Keys:
         return f"{self.prefix}:batches"
 
     def batch(self, batch: str, what: str) -> str:
-        """A batch's members: set ``left`` (not ended yet), set ``dead``, hash ``ended`` (how → how many)."""
+        """A batch's members: sets ``left`` (not ended yet), ``dead``, ``dropped`` (their letter was discarded) and
+        ``withdrawn`` (cancelled before they came), hash ``ended`` (how → how many)."""
         return f"{self.prefix}:batch:{batch}:{what}"
+
+    def gates(self) -> str:
+        """set: every gate that there is: resources, and ``type:<job type>`` for types with limits or pauses."""
+        return f"{self.prefix}:gates"
+
+    def resource(self, gate: str) -> str:
+        """hash: known, concurrency, rate (count), rate_per (ms), tokens, tokens_at (us), brake_until (ms), brake_at,
+        brake_by (job), paused."""
+        return f"{self.prefix}:resource:{gate}"
+
+    def inflight_resource(self, gate: str) -> str:
+        """zset: jobs under lease that hold a place at the gate → lease expiry."""
+        return f"{self.prefix}:inflight:resource:{gate}"
+
+    def waiting(self, gate: str) -> str:
+        """zset: jobs that wait for the gate → when they became runnable (ms)."""
+        return f"{self.prefix}:waiting:{gate}"
+
+    def held(self, tenant: str, lane: str) -> str:
+        """zset: jobs of one queue that wait for any gate → when they became runnable (ms)."""
+        return f"{self.prefix}:held:{tenant}.{lane}"
+
+    def line(self, queue: str, gate: str) -> str:
+        """zset: jobs of one queue that wait for one gate → when they became runnable (ms)."""
+        return f"{self.prefix}:line:{queue}:{gate}"
+
+    def lines(self, queue: str) -> str:
+        """set: gates at which the queue has a line."""
+        return f"{self.prefix}:lines:{queue}"
+
+    def turns(self, gate: str) -> str:
+        """zset: queues with a line at the gate whose tenants may run, as far as is known → virtual time of turn."""
+        return f"{self.prefix}:turns:{gate}"
+
+    def turned(self, gate: str) -> str:
+        """zset: queues that left the turns → the virtual time at which they come in again at the earliest."""
+        return f"{self.prefix}:turned:{gate}"
+
+    def parked(self) -> str:
+        """zset: ``tenant:<slug>`` and ``resource:<gate>`` that only time opens → that instant (ms)."""
+        return f"{self.prefix}:parked"
 
     def minute(self, minute: int, what: str) -> str:
         """hash, 15 min: one minute's counters by tenant (``what`` = tenant) or by type (``what`` = type)."""
         return f"{self.prefix}:minute:{minute}:{what}"
+
+    def stops(self, supervisor: str) -> str:
+        """hash, a day: job → token of the lease, for jobs of a supervisor's slots that somebody stops."""
+        return f"{self.prefix}:stops:{supervisor}"
+
+    def types(self, digest: str) -> str:
+        """set, a day: the job types that workers of this digest know (all with the same code share one)."""
+        return f"{self.prefix}:types:{digest}"
 
     def lock(self, name: str) -> str:
         """String with a time to live: the owner of a named lock."""

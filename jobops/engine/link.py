@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import random
 import re
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from redis import exceptions
@@ -16,6 +17,7 @@ _AWAY: Final = (
     exceptions.ConnectionError,
     exceptions.TimeoutError,
     exceptions.ReadOnlyError,
+    exceptions.MasterDownError,
     exceptions.OutOfMemoryError,
 )
 # Codes that a living server answers instead of running a command. redis-py takes some of them off the text and tells
@@ -23,6 +25,9 @@ _AWAY: Final = (
 _REFUSES_ALL: Final = re.compile(
     r"\b(OOM|READONLY|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|NOREPLICAS|TRYAGAIN|UNBLOCKED)\b"
 )
+# Its server is a replica, or a primary that its replicas have left, maybe for another one: waiting on this connection
+# may never help. redis-py takes the code off its own texts.
+_DEMOTED: Final = re.compile(r"\b(READONLY|MASTERDOWN|NOREPLICAS)\b|read only replica")
 
 
 # What a call to the engine raises when it does not get through, or is refused.
@@ -31,23 +36,36 @@ FAILURES: Final = (exceptions.RedisError, EngineError, OSError)
 
 def is_away(error: BaseException | None) -> bool:
     """Whether an error says that Redis cannot work at present, and may later: away, loading, read-only, full."""
-    while error is not None:
-        if isinstance(error, _AWAY):
+    for each in _chain(error, lambda error: error.__cause__):
+        if isinstance(each, _AWAY):
             return True
         # A pipeline's error begins with the command, whose arguments may contain anything.
-        if isinstance(error, exceptions.RedisError) and _REFUSES_ALL.search(str(error).rpartition("caused error: ")[2]):
+        if isinstance(each, exceptions.RedisError) and _REFUSES_ALL.search(str(each).rpartition("caused error: ")[2]):
             return True
-        error = error.__cause__
     return False
+
+
+def is_demoted(error: exceptions.RedisError) -> bool:
+    """Whether the server says that it is no primary, or looks like one that was replaced."""
+    told = isinstance(error, exceptions.ReadOnlyError | exceptions.MasterDownError)
+    return told or bool(_DEMOTED.search(str(error)))
 
 
 def is_starved(error: BaseException | None) -> bool:
     """Whether a call failed because this process may open no more descriptors: no waiting will help it."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno == errno.EMFILE:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    errors = _chain(error, lambda error: error.__cause__ or error.__context__)
+    return any(isinstance(each, OSError) and each.errno == errno.EMFILE for each in errors)
+
+
+def _chain(
+    error: BaseException | None, behind: Callable[[BaseException], BaseException | None]
+) -> Iterator[BaseException]:
+    """An error and those behind it. Each once: a chain of redis-py's may lead back to where it began."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = behind(error)
 
 
 class Backoff:

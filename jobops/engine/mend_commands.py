@@ -17,7 +17,8 @@ class MendCommands(Commands):
     """Looking for, and repairing, what outsiders, a restore or a write that was cut off left wrong."""
 
     def reconcile(self, queue: str, limit: int = 1000) -> Reconciled:
-        """Repairs one queue: leaseless running jobs, ring and active entries. Raises ValueError on a foreign name."""
+        """Repairs one queue: leaseless running jobs, ring and active entries, what waits at gates. Raises ValueError on
+        a foreign name."""
         tenant, lane = split_queue(queue)
         return Reconciled(*self._call("reconcile", tenant, lane, limit))
 
@@ -42,7 +43,7 @@ class MendCommands(Commands):
 
 
 def _whereabouts(answer: Sequence[Any]) -> Whereabouts:
-    job_id, status, tenant, lane, lists, lease, lease_hash, delayed, dead, inflight, wip = answer
+    job_id, status, tenant, lane, lists, lease, lease_hash, delayed, dead, inflight, wip, waiting, held, waits = answer
     stands = dict(zip(_texts(lists[::2]), lists[1::2], strict=True))
     return Whereabouts(
         id=_text(job_id),
@@ -57,6 +58,9 @@ def _whereabouts(answer: Sequence[Any]) -> Whereabouts:
         dead=tuple(_texts(dead)),
         inflight=inflight == 1,
         wip=wip == 1,
+        waiting=tuple(_texts(waiting)),
+        held=held == 1,
+        waits=_text(waits),
     )
 
 

@@ -100,21 +100,25 @@ def _not_a_payload(error: Exception) -> InvalidJob:
     return InvalidJob("data", f"not a payload of this engine ({type(error).__name__}: {error})")
 
 
-def encode_result(value: Any) -> bytes:
-    """A return value as JSON. Raises Unserializable naming the place in it."""
-    return _dump(_pack(value, "result", 0))
+def encode_result(value: Any, name: str = "result") -> bytes:
+    """A return value as JSON, or another single value by its ``name``. Raises Unserializable naming the place in it."""
+    return _dump(_pack(value, name, 0))
 
 
-def decode_result(data: bytes) -> Any:
-    """The return value that ``encode_result`` made. Raises InvalidJob when it is not one."""
+def decode_result(data: bytes, name: str = "result") -> Any:
+    """The value that ``encode_result`` made. Raises InvalidJob when it is not one."""
     try:
         return _unpack(json.loads(data))
     except _MALFORMED as error:
-        raise InvalidJob("result", f"not a result of this engine ({type(error).__name__})") from error
+        raise InvalidJob(name, f"not a {name} of this engine ({type(error).__name__})") from error
+
+
+# Made once: with these options `json.dumps` makes one for each call.
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _dump(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return _JSON.encode(value).encode()
 
 
 def _pack(value: Any, path: str, depth: int) -> Any:

@@ -96,11 +96,20 @@ def is_alive(pid: int) -> bool:
 
 def is_zombie(pid: int) -> bool:
     """Whether the process has ended and waits for being reaped; False where the system does not tell."""
+    return _state(pid) == b"Z"
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether the process is stopped, by a signal or a debugger; False where the system does not tell."""
+    return _state(pid) in (b"T", b"t")
+
+
+def _state(pid: int) -> bytes:
     try:
-        # The state follows the name, which is in parentheses and may hold any character.
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
+        # It follows the name, which is in parentheses and may hold any character.
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
     except (OSError, IndexError):
-        return False
+        return b""
 
 
 def resident_mib(pid: int) -> float | None:

@@ -29,16 +29,18 @@ def read_queues(engine: Engine, tenants: Iterable[str] | None = None) -> list[Qu
                 pipe.llen(rq.rq_queue(f"{slug}.{lane}"))
                 pipe.zscore(engine.keys.active(lane), slug)
                 pipe.zcard(rq.rq_wip(f"{slug}.{lane}"))
+                pipe.zcard(engine.keys.held(slug, lane))
         answers = pipe.execute()
     seconds, micros = answers[0]
     now_ms = int(seconds) * 1000 + int(micros) / 1000
     rows, at = [], 1
     for slug in slugs:
         for lane in engine.lanes:
-            depth, since, running = answers[at : at + 3]
-            at += 3
+            queued, since, running, waiting = answers[at : at + 4]
+            at += 4
+            depth = queued + waiting
             age = max(0.0, (now_ms - since) / 1000) if depth and since is not None else None
-            rows.append(QueueView(slug, lane, depth, age, running))
+            rows.append(QueueView(slug, lane, depth, age, running, waiting))
     return rows
 
 

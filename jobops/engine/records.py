@@ -73,7 +73,8 @@ class Enqueued:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A job under a lease: what a slot needs to run it and to settle it."""
+    """A job under a lease: what a slot needs to run it and to settle it. ``claimed_at_ms``, as ``enqueued_at_ms``, on
+    Redis's clock."""
 
     id: str
     token: str
@@ -93,6 +94,7 @@ class ClaimedJob:
     tenant_uid: str = ""
     resource: str = ""
     checkpoint: bytes = b""
+    claimed_at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class Outcome:
 
     @classmethod
     def succeeded(cls, result: bytes = b"null") -> Outcome:
-        """It did its work; ``result`` is its return value as JSON."""
+        """It did its work; ``result`` is its return value as JSON, or empty if that is not kept."""
         return cls(kind="succeeded", result=result)
 
     @classmethod
@@ -246,7 +248,9 @@ class Fate:
 class Whereabouts:
     """Everywhere that a job's id stands. ``status``: what its record says, empty without one. ``queue_count``: how
     often it stands in the queues ``in_queues``. ``lease``: in the index of leases; ``lease_hash``: has a lease's hash.
-    ``dead``: its deaths that are not in the database yet. ``wip``: in RQ's registry of started jobs."""
+    ``dead``: its deaths that are not in the database yet. ``wip``: in RQ's registry of started jobs. ``waiting``: the
+    gates in whose waiting room it stands; ``held``: counted among those of its queue that wait at gates; ``waits``: the
+    gate that its record says it waits for."""
 
     id: str
     status: str
@@ -260,6 +264,9 @@ class Whereabouts:
     dead: tuple[str, ...]
     inflight: bool
     wip: bool
+    waiting: tuple[str, ...] = ()
+    held: bool = False
+    waits: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +284,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job as people see it. ``state`` is one of the design's words: queued, scheduled, started, succeeded,
-    discarded, dead, cancelled. ``replay_of``: the death (``job:attempt``) that it is a replay of, or empty."""
+    """A job as people see it. ``state`` is one of the design's words: queued, waiting, scheduled, started,
+    succeeded, discarded, dead, cancelled. ``replay_of``: the death (``job:attempt``) that it is a replay of, or empty.
+    ``progress``: done and total, if it tells. ``checkpoint``: the JSON that it goes on from; empty: none.
+    ``waits_for``: the gate whose opening it waits for. ``resource``: what it needs. ``batch``: whose member it is."""
 
     id: str
     tenant: str
@@ -305,17 +314,25 @@ class JobView:
     history: tuple[Attempt, ...] = ()
     tenant_uid: str = ""
     replay_of: str = ""
+    progress: tuple[int, int] | None = None
+    checkpoint: bytes = b""
+    checkpoint_at: datetime | None = None
+    waits_for: str = ""
+    resource: str = ""
+    batch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueView:
-    """One queue now. ``oldest_age_s``: since its oldest waiting job last became runnable; None when empty."""
+    """One queue now. ``depth``: all that wait, ``waiting`` of them at a gate. ``oldest_age_s``: since the oldest of
+    them last became runnable; None when empty."""
 
     tenant: str
     lane: str
     depth: int
     oldest_age_s: float | None
     running: int
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)

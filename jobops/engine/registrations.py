@@ -5,6 +5,7 @@ A supervisor announces itself and its slots with every heartbeat. Nothing here d
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import re
@@ -37,7 +38,8 @@ def supervisors_key(keys: Keys) -> str:
 
 
 def supervisor_key(keys: Keys, supervisor: str) -> str:
-    """hash: host, pid, lanes, slots (JSON), started_at_ms, heartbeat_ms, draining, drain, lost, jobs, version."""
+    """hash: host, pid, lanes, slots (JSON), started_at_ms, heartbeat_ms, draining, drain, lost, jobs, version, types
+    (a digest)."""
     return f"{keys.prefix}:supervisor:{supervisor}"
 
 
@@ -62,7 +64,8 @@ class SlotReport:
 
 @dataclass(frozen=True, slots=True)
 class SupervisorReport:
-    """A supervisor about itself. ``jobs``: ended under it since it started."""
+    """A supervisor about itself. ``jobs``: ended under it since it started. ``job_types``: those that its code knows;
+    empty: it does not say."""
 
     id: str
     host: str
@@ -73,12 +76,14 @@ class SupervisorReport:
     draining: bool
     jobs: int
     version: str
+    job_types: frozenset[str] = frozenset()
 
 
 def announce(engine: Engine, report: SupervisorReport, slots: Sequence[SlotReport]) -> None:
     """The heartbeat: writes the records anew, also where a flush took them."""
     now_ms = engine.scripts.now_ms()
     record = supervisor_key(engine.keys, report.id)
+    digest = types_digest(report.job_types)
     with engine.redis.pipeline(transaction=True) as pipe:
         pipe.hset(
             record,
@@ -93,13 +98,23 @@ def announce(engine: Engine, report: SupervisorReport, slots: Sequence[SlotRepor
                 "lost": 0,
                 "jobs": report.jobs,
                 "version": report.version,
+                "types": digest,
             },
         )
         pipe.expire(record, RECORD_TTL_S)
+        if digest:
+            pipe.sadd(engine.keys.types(digest), *report.job_types)
+            pipe.expire(engine.keys.types(digest), RECORD_TTL_S)
         pipe.zadd(supervisors_key(engine.keys), {report.id: now_ms})
         for slot in slots:
             _announce_slot(pipe, report, slot, now_ms)
         pipe.execute()
+
+
+def types_digest(job_types: Iterable[str]) -> str:
+    """What a set of job types is called; empty for none."""
+    names = sorted(job_types)
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16] if names else ""
 
 
 def _announce_slot(pipe: Pipeline, report: SupervisorReport, slot: SlotReport, now_ms: int) -> None:

@@ -9,6 +9,7 @@ from jobops.engine.client import Engine
 from jobops.engine.clock import SECOND, now_ns
 from jobops.engine.fleet import Child, Fleet
 from jobops.engine.link import FAILURES, is_away
+from jobops.engine.processes import is_stopped
 from jobops.engine.worker import fence_margin
 
 log = logging.getLogger("jobops.worker")
@@ -28,6 +29,8 @@ class Renewals:
         self._settle_ns = max(2 * heartbeat_ns, SETTLE_NS)
         # By slot and request: since when it settles a lease that is no longer its own.
         self._late: dict[tuple[str, int], int] = {}
+        # Those that stood still in the middle of a settle when their lease was last renewed.
+        self._still: set[tuple[str, int]] = set()
 
     def renew(self) -> None:
         """One round. Raises only what says that Redis is away."""
@@ -37,7 +40,10 @@ class Renewals:
             return
         sent = now_ns()
         for (child, lease), is_kept in zip(due, self._ask([lease for _, lease in due]), strict=True):
-            if is_kept:
+            if is_kept and self._stands_still(child, lease):
+                log.warning("slot %s is stopped in the middle of settling job %s: killing it", child.name, lease.job_id)
+                self._fleet.kill(child, "fenced")
+            elif is_kept:
                 self._board.extend(child.index, lease.seq, sent + lease.span - fence_margin(lease.span))
             elif is_kept is False:
                 self._lost(child, lease)
@@ -67,6 +73,17 @@ class Renewals:
             # Whatever keeps its settle from getting through, it would keep trying for ever, and nothing depends on it.
             log.warning("slot %s cannot settle job %s, whose lease is over: killing it", child.name, lease.job_id)
             self._fleet.kill(child, "fenced")
+
+    def _stands_still(self, child: Child, lease: Lease) -> bool:
+        """Whether it was stopped by somebody before it could settle, since the renewal before: no time-out applies any
+        more, and renewed for ever, the lease would keep the job from everybody else."""
+        key, entry = _key(child, lease), self._board.read(child.index)
+        was_still = key in self._still
+        self._still.discard(key)
+        if entry is not None and entry.phase is Phase.SETTLING and is_stopped(child.pid):
+            self._still.add(key)
+            return was_still
+        return False
 
     def _leases(self) -> list[tuple[Child, Lease]]:
         entries = [(child, self._board.read(child.index)) for child in self._fleet.children.values()]

@@ -252,7 +252,7 @@ class Scripts(WatchCommands, MendCommands, LimitCommands, EffectCommands, Contro
 
 def _text(value: str) -> bytes:
     """As UTF-8, whatever it holds: the text of an exception may have lone surrogates (undecodable file names)."""
-    return value.encode(errors="backslashreplace")
+    return value.encode(errors="backslashreplace") if value else b""
 
 
 def _none(value: int | None) -> str | int:
@@ -279,19 +279,24 @@ def _enqueued(job: NewJob, answer: Any) -> Enqueued | EnqueueRefused:
     if word == "unknown_lane":
         return InvalidJob("lane", f"{job.lane!r} is not a lane of this installation; see JOBOPS_LANES")
     if word == "depth":
-        return DepthExceeded(job.tenant, answer[1], answer[2])
+        return DepthExceeded(job.tenant, *answer[1:4])
     return Enqueued(answer[1].decode(), cast(EnqueuedState, word))
 
 
 def _claim(word: bytes, answer: Any) -> Claim:
     if word != b"job":
         return Claim(None, int(answer))
-    job_id, token, tenant, lane, job_type = (part.decode() for part in answer[:5])
-    attempt, max_attempts, timeout_ms, lease_ms = (int(part) for part in answer[5:9])
+    # In one piece and by name: for every job, and the numbers come as such.
+    (
+        job_id, token, tenant, lane, job_type, attempt, max_attempts, timeout_ms, lease_ms, data, key, correlation_id,
+        enqueued_at_ms, releases, tenant_uid, resource, checkpoint, claimed_at_ms,
+    ) = answer  # fmt: skip
+    slug, lane_name = tenant.decode(), lane.decode()
     return Claim(
         ClaimedJob(
-            job_id, token, tenant, lane, f"{tenant}.{lane}", job_type, attempt, max_attempts, timeout_ms, lease_ms,
-            answer[9], answer[10].decode(), answer[11].decode(), int(answer[12]), int(answer[13]),
-            answer[14].decode(errors="replace"), answer[15].decode(errors="replace"), answer[16],
+            job_id.decode(), token.decode(), slug, lane_name, f"{slug}.{lane_name}", job_type.decode(), attempt,
+            max_attempts, timeout_ms, lease_ms, data, key.decode(), correlation_id.decode(), enqueued_at_ms, releases,
+            tenant_uid.decode(errors="replace"), resource.decode(errors="replace"), checkpoint,
+            claimed_at_ms,
         )
     )  # fmt: skip

@@ -14,7 +14,8 @@ import signal
 import time
 
 # Without the enums around it: armed and disarmed for every job, those would cost more than all the rest.
-from _signal import signal as set_handler  # type: ignore[import-not-found]
+from _signal import getsignal, setitimer  # type: ignore[import-not-found]
+from _signal import signal as set_handler
 from types import FrameType, TracebackType
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +23,7 @@ REPEAT_SECONDS: Final = 1.0
 # How soon to come back when the alarm lands inside our own bookkeeping.
 SOON_SECONDS: Final = 0.001
 _ALARM: Final = int(signal.SIGALRM)
+_TIMER: Final = int(signal.ITIMER_REAL)
 _DEFAULT: Final = int(signal.SIG_DFL)
 
 
@@ -55,10 +57,11 @@ class SoftTimeout:
     somebody else sent or armed strikes nobody before the deadline.
 
     `fired` tells whether the alarm has struck since the outermost stretch began, also
-    when the code under it swallowed the `JobTimeout`.
+    when the code under it swallowed the `JobTimeout`. `handler` is its handler of SIGALRM:
+    where that is in place already, a stretch need not set it. Between stretches it does nothing.
     """
 
-    __slots__ = ("_deadline", "_limit", "_next", "_stack", "fired")
+    __slots__ = ("_deadline", "_limit", "_next", "_stack", "fired", "handler")
 
     def __init__(self) -> None:
         self.fired = False
@@ -66,6 +69,7 @@ class SoftTimeout:
         self._limit = 0.0
         self._deadline = 0.0
         self._stack: list[_Before] = []
+        self.handler = self._strike
 
     def __call__(self, seconds: float) -> SoftTimeout:
         """Sets the limit of the next `with`; takes seconds, raises ValueError unless above 0."""
@@ -78,14 +82,16 @@ class SoftTimeout:
         seconds = self._next
         if not self._stack:
             self.fired = False
-        handler = set_handler(_ALARM, self._strike)
+        handler = getsignal(_ALARM)
+        if handler is not self.handler:
+            set_handler(_ALARM, self.handler)
         began = time.monotonic()
-        due, interval = signal.setitimer(signal.ITIMER_REAL, seconds, REPEAT_SECONDS)
+        due, interval = setitimer(_TIMER, seconds, REPEAT_SECONDS)
         due_at = began + due if due else 0.0
         self._stack.append(_Before(self._limit, self._deadline, handler, due_at, interval))
         if due and due < seconds:
             # What surrounds us ends first: its limit is ours too.
-            signal.setitimer(signal.ITIMER_REAL, due, REPEAT_SECONDS)
+            setitimer(_TIMER, due, REPEAT_SECONDS)
             self._deadline = due_at
         else:
             self._limit = seconds
@@ -99,26 +105,27 @@ class SoftTimeout:
         trace: TracebackType | None,
     ) -> None:
         # Flat on purpose: `_strike` stays quiet while this very frame is on top.
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        setitimer(_TIMER, 0)
         self._limit, self._deadline, handler, due_at, interval = self._stack.pop()
-        set_handler(_ALARM, _DEFAULT if handler is None else handler)
+        if getsignal(_ALARM) is not handler:
+            set_handler(_ALARM, _DEFAULT if handler is None else handler)
         if due_at:
             left = due_at - time.monotonic()
-            signal.setitimer(signal.ITIMER_REAL, max(left, SOON_SECONDS), interval)
+            setitimer(_TIMER, max(left, SOON_SECONDS), interval)
 
     def _strike(self, _signal: int, frame: FrameType | None) -> None:
         if frame is not None and frame.f_code in _BOOKKEEPING:
             # Raising here would leave the timer in a state that nobody restores.
             # Entering: come back in a moment. Leaving: the work is done, it was in time.
             if frame.f_code is _ENTER:
-                signal.setitimer(signal.ITIMER_REAL, SOON_SECONDS, REPEAT_SECONDS)
+                setitimer(_TIMER, SOON_SECONDS, REPEAT_SECONDS)
             return
         if not self._stack:
             return
         left = self._deadline - time.monotonic()
         if left > 0:
             # Not ours: a stray signal, or the job armed the timer for itself and thereby took it from us.
-            signal.setitimer(signal.ITIMER_REAL, max(left, SOON_SECONDS), REPEAT_SECONDS)
+            setitimer(_TIMER, max(left, SOON_SECONDS), REPEAT_SECONDS)
             return
         self.fired = True
         raise JobTimeout(self._limit)

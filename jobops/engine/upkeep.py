@@ -20,15 +20,21 @@ from jobops.engine.fleet import Fleet
 from jobops.engine.link import FAILURES, Backoff, is_away
 from jobops.engine.renewals import Renewals
 from jobops.engine.slot_reports import Tally, slot_reports
+from jobops.engine.stops import Stops
 from jobops.engine.worker_options import WorkerOptions
 from jobops.engine.worker_views import prune
 
 log = logging.getLogger("jobops.worker")
 
 PROMOTE_SECONDS = 0.25
-PROMOTE_LIMIT = 100
+PROMOTE_LIMIT = 500
+# Between two batches, so that others' calls come in between.
+PAUSE_SECONDS = 0.005
+# How long one duty may go on while there is more of it, before the others have their turn.
+TURN_SECONDS = 0.15
 RESCUE_SECONDS = 1.0
-RESCUE_LIMIT = 100
+RESCUE_LIMIT = 40
+STOPS_SECONDS = 0.5
 PRUNE_SECONDS = 30.0
 
 
@@ -44,13 +50,15 @@ class Identity:
 
 
 class Upkeep:
-    """The Redis side of one supervisor. ``is_drain_wanted`` becomes true when somebody asked for it there."""
+    """The Redis side of one supervisor. ``is_drain_wanted`` becomes true when somebody asked for it there.
+    ``has_more``: the last turn left due or lost jobs over for the next, which should come soon."""
 
     def __init__(
         self, engine: Engine, identity: Identity, options: WorkerOptions, board: Board, fleet: Fleet, endings: Endings
     ) -> None:
         self.is_drain_wanted = False
         self.is_draining = False
+        self.has_more = False
         self.tally = Tally()
         self._engine = engine
         self._identity = identity
@@ -64,9 +72,11 @@ class Upkeep:
         self._announcing = Duty("announcing the slots", options.heartbeat_s, self._announce)
         self._promoting = Duty("promoting due jobs", PROMOTE_SECONDS, self._promote)
         self._rescuing = Duty("rescuing lost jobs", RESCUE_SECONDS, self._rescue)
+        stops = Stops(engine, identity.id, board, fleet)
         self._duties = (
             Duty("preparing Redis", 0.0, self._prepare),
             Duty("telling which slots ended", 0.0, lambda: endings.tell(engine)),
+            Duty("stopping jobs", STOPS_SECONDS, stops.look),
             self._announcing,
             self._promoting,
             self._rescuing,
@@ -80,6 +90,7 @@ class Upkeep:
         """Does what is due. False: Redis is away, the rest waits for the next call. What Redis refuses is logged."""
         if time.monotonic() < self._next_try:
             return False
+        self.has_more = False
         try:
             # Renewals first: nothing else has a deadline.
             self._renewals.renew()
@@ -135,20 +146,33 @@ class Upkeep:
             draining=self.is_draining,
             jobs=self.tally.jobs + sum(slot.succeeded + slot.failed for slot in slots),
             version=who.version,
+            job_types=self._options.job_types,
         )
         registrations.announce(self._engine, report, slots)
 
     def _promote(self) -> None:
-        promoted = self._engine.scripts.promote(PROMOTE_LIMIT, int(PROMOTE_SECONDS * 1000))
-        if promoted.moved >= PROMOTE_LIMIT:
-            self._promoting.soon()
+        scripts, began = self._engine.scripts, time.monotonic()
+        while scripts.promote(PROMOTE_LIMIT, int(PROMOTE_SECONDS * 1000)).moved >= PROMOTE_LIMIT:
+            if time.monotonic() - began > TURN_SECONDS:
+                self._promoting.soon()
+                self.has_more = True
+                return
+            time.sleep(PAUSE_SECONDS)
 
     def _rescue(self) -> None:
-        rescued = self._engine.scripts.rescue(RESCUE_LIMIT, hold_ms=int(self._options.lease_s * 1000))
-        if rescued.moved + rescued.dead >= RESCUE_LIMIT:
-            self._rescuing.soon()
-        if rescued.moved or rescued.dead:
-            log.warning("rescued %d jobs whose lease had run out, %d of them died", rescued.moved, rescued.dead)
+        moved, dead, began = 0, 0, time.monotonic()
+        while True:
+            rescued = self._engine.scripts.rescue(RESCUE_LIMIT, hold_ms=int(self._options.lease_s * 1000))
+            moved, dead = moved + rescued.moved, dead + rescued.dead
+            if rescued.moved + rescued.dead < RESCUE_LIMIT:
+                break
+            if time.monotonic() - began > TURN_SECONDS:
+                self._rescuing.soon()
+                self.has_more = True
+                break
+            time.sleep(PAUSE_SECONDS)
+        if moved or dead:
+            log.warning("rescued %d jobs whose lease had run out, %d of them died", moved + dead, dead)
 
     def _look_for_drain(self) -> None:
         self.is_drain_wanted = registrations.is_drain_requested(self._engine, self._identity.id)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from jobops.engine.errors import InvalidJob
+from jobops.engine.rates import LONGEST_MS, MOST_COUNT, RATE_HINT
 from jobops.engine.records import NewJob, Policy
 
 SLUG_PATTERN = r"[a-z0-9-]{1,50}"
@@ -66,6 +67,8 @@ def _check_options(job: NewJob) -> None:
     _whole("keep", job.keep, 0)
     if job.on_full not in ("refuse", "spill", "drop_oldest"):
         raise InvalidJob("on_full", f"{_shown(job.on_full)} must be refuse, spill or drop_oldest")
+    if job.on_full == "drop_oldest" and not job.key:
+        raise InvalidJob("key", "is missing; with on_full drop_oldest it tells which waiting job gives way to this one")
     if type(job.checkpoint) is not bytes or len(job.checkpoint) > CHECKPOINT_LIMIT:
         raise InvalidJob("checkpoint", f"must be bytes, at most {CHECKPOINT_LIMIT} of them")
 
@@ -82,6 +85,8 @@ def check_policy(policy: Policy) -> None:
     for lane, cap in policy.lane_caps.items():
         _check_lane("lane_caps", lane)
         _whole(f"lane_caps[{lane}]", cap, 0)
+    if policy.rate is not None and not (1 <= policy.rate.count <= MOST_COUNT and 1 <= policy.rate.per_ms <= LONGEST_MS):
+        raise InvalidJob("rate", f"cannot be used; {RATE_HINT}")
     _whole("version", policy.version, 0)
 
 

@@ -101,7 +101,7 @@ class Slot(SimpleWorker):
                 # inherit it.
                 signal.SIGINT: _noted,
                 # One that a job had asked for and that comes after its end: by default it would end the process.
-                signal.SIGALRM: _noted,
+                signal.SIGALRM: self._alarm.handler,
                 signal.SIGCHLD: int(signal.SIG_DFL),
             }
         )
@@ -183,7 +183,7 @@ class Slot(SimpleWorker):
             return outcome
         # The job's effect has happened: running it again for the sake of its result would be wrong.
         log.warning("job %s succeeded, its result is not kept: %d bytes, the limit is %d", job.id, size, limit)
-        return Outcome.succeeded()
+        return Outcome.succeeded(b"")
 
     def _begin(self, job: ClaimedJob) -> int:
         """Writes the lease to the board. The instant the job starts, or 0 when its lease may be over already."""

@@ -46,7 +46,8 @@ class WorkerOptions:
     take after a stop signal. ``max_jobs``, ``max_memory_mib``: a slot is replaced after so many jobs, or above so much
     resident memory, looked at between jobs. ``heartbeat_s``: between renewals. ``lease_s``: the usual lease.
     ``grace_s``: from a job's time-out to its kill. ``block_ms``: the longest an idle slot sleeps.
-    ``result_limit``: bytes of a result; a larger one is not kept.
+    ``result_limit``: bytes of a result; a larger one is not kept. ``job_types``: names and aliases of those that the
+    code knows, for people who ask why a job does not run; empty: not told.
     """
 
     lanes: tuple[str, ...]
@@ -61,6 +62,7 @@ class WorkerOptions:
     block_ms: int = 1000
     result_limit: int = DEFAULT_LIMIT
     hooks: Hooks = field(default_factory=Hooks)
+    job_types: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.lanes:

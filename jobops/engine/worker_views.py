@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -54,6 +54,11 @@ class SupervisorView:
     jobs: int
     version: str
     slots: tuple[SlotView, ...]
+
+
+def served_lanes(supervisors: Iterable[SupervisorView]) -> frozenset[str]:
+    """The lanes that a living worker takes jobs from."""
+    return frozenset(lane for one in supervisors if one.state == "running" for lane in one.lanes)
 
 
 def read_supervisors(engine: Engine) -> list[SupervisorView]:

@@ -33,7 +33,7 @@ class Pause(models.Model):
 class LimitChange(models.Model):
     """What operators put in place of the limits that contracts declare for a resource, until they take it back."""
 
-    resource = models.CharField(max_length=60, unique=True)
+    resource = models.CharField(max_length=210, unique=True, help_text="Or a job type, as type:<name>.")
     concurrency = models.PositiveIntegerField(null=True, blank=True, help_text="Most jobs in flight; empty: any.")
     rate = models.CharField(max_length=40, blank=True, help_text='Most starts, such as "50/s"; empty: any.')
     changed_by = models.CharField(max_length=150)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from dlq.export import instant, row_of
+from dlq.export import instant, position_of, row_of
 from dlq.models import DeadLetter
 from dlq.payloads import Shown
 from dlq.second_run import second_run
@@ -31,6 +31,7 @@ def details(letter: DeadLetter) -> dict[str, Any]:
         "enqueued_at": instant(letter.enqueued_at),
         "correlation_id": letter.correlation_id,
         "key": letter.key,
+        **position_of(letter, shown),
         "placeholder": letter.placeholder,
         "second_run": second_run(letter).text,
         "note": letter.note,

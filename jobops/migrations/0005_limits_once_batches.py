@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             name="LimitChange",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("resource", models.CharField(max_length=60, unique=True)),
+                ("resource", models.CharField(help_text="Or a job type, as type:<name>.", max_length=210, unique=True)),
                 (
                     "concurrency",
                     models.PositiveIntegerField(blank=True, help_text="Most jobs in flight; empty: any.", null=True),

@@ -19,6 +19,8 @@ from jobops.contracts.job_type import JobType
 from jobops.engine.client import Engine
 from jobops.engine.keys import RQ_SCHEDULED
 from jobops.engine.worker_views import SupervisorView, read_supervisors
+from jobops.limits.in_force import limit_of
+from jobops.limits.models import LimitChange
 from jobops.metrics.fleet import Fleet, read_fleet
 from jobops.metrics.rows import WINDOW_MINUTES, total
 from jobops.metrics.run_times import read_run_times
@@ -54,7 +56,7 @@ def _measure(types: Sequence[JobType], ask_redis: bool) -> Measured:
     tenants = _tenants()
     if tenants is None:
         missing.append("the database gives no answer")
-    return Measured(run_times, live, tenants, ", ".join(missing))
+    return Measured(run_times, live, tenants, ", ".join(missing), _changed_limits())
 
 
 def _live(engine: Engine, fleet: Fleet) -> Live:
@@ -106,6 +108,15 @@ def _redis_settings(engine: Engine) -> dict[str, str]:
     except RedisError:
         config = {}
     return {**found, **{str(name): str(value) for name, value in config.items()}}
+
+
+def _changed_limits() -> dict[str, str]:
+    """Gate → what operators put in place of the declared limit. Empty too while the database is away."""
+    try:
+        rows = list(LimitChange.objects.all())
+    except DatabaseError:
+        return {}
+    return {row.resource: f"{limit_of(row)}, changed by {row.changed_by}" for row in rows}
 
 
 def _tenants() -> TenantCounts | None:

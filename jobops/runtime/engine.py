@@ -10,6 +10,7 @@ from django.conf import settings
 from jobops.embedded import ANSWER_TIMEOUT_S
 from jobops.engine import lua_source
 from jobops.engine.client import Engine, connect
+from jobops.limits.pushing import push_unknown
 
 _lock = threading.Lock()
 _engine: Engine | None = None
@@ -29,6 +30,7 @@ def get_engine() -> Engine:
                 lua_source.read_all()
                 redis = connect(settings.JOBOPS_REDIS_URL, socket_timeout=ANSWER_TIMEOUT_S)
                 _engine = Engine(redis, lanes=dict(settings.JOBOPS_LANES))
+                _engine.on_prepare = push_unknown
                 _owner = wanted
     return _engine
 

@@ -1,7 +1,7 @@
 """How a job gets from the code that asks for it to Redis, whatever state the two stores are in.
 
 Inside a transaction: a row of the outbox, pushed on commit. Outside: straight to Redis, and into the outbox, with
-the same id, when Redis is away.
+the same id, when Redis is away or nearly full, or (``on_full="spill"``) when the tenant is.
 """
 
 from __future__ import annotations
@@ -10,20 +10,23 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 
 from django.conf import settings
 from django.db import Error as DatabaseError
+from django.db import transaction
 
 from jobops.context import outbox, relay
 from jobops.engine.client import connect
-from jobops.engine.errors import EnqueueRefused, IntakeClosed, InvalidJob, UnknownTenant
+from jobops.engine.errors import EnqueueRefused, IntakeClosed, InvalidJob, OutboxUnavailable, UnknownTenant
 from jobops.engine.link import is_away
 from jobops.engine.records import Enqueued, NewJob
-from jobops.engine.scripts import Scripts
 from jobops.engine.validation import check_job
-from jobops.runtime.engine import get_engine
+from jobops.runtime.memory import memory_guard
+from jobops.runtime.redis_pusher import RedisPusher
+from jobops.runtime.spilling import Spillway, is_spilled
 from tenants.models import Tenant
-from tenants.policy import belongs, push_slug
+from tenants.policy import belongs
 
 log = logging.getLogger("jobops.runtime")
 
@@ -38,8 +41,8 @@ PAUSE_PER_PROBE = 4
 
 BATCH = 500
 
-Refused = tuple[NewJob, Enqueued | EnqueueRefused]
-"""A job with what Redis answered to it."""
+Answer = Enqueued | EnqueueRefused
+BEHIND = "older jobs of the tenant wait there for room in its queue"
 
 
 class RuntimeEnqueuer:
@@ -48,6 +51,7 @@ class RuntimeEnqueuer:
     def __init__(self) -> None:
         self._away_until = 0.0
         self._in_doubt = False
+        self._spillway = Spillway()
 
     def enqueue(self, job: NewJob) -> Enqueued:
         """Take in one job. Raises ``EnqueueRefused`` (unknown tenant, closed intake, depth limit, …)."""
@@ -56,11 +60,11 @@ class RuntimeEnqueuer:
             raise answer
         return answer
 
-    def enqueue_many(self, jobs: Sequence[NewJob], /) -> list[Enqueued | EnqueueRefused]:
+    def enqueue_many(self, jobs: Sequence[NewJob], /) -> list[Answer]:
         """Take in many; one answer for each, in order. A refusal of one does not touch the others."""
         faults = [_fault(job) for job in jobs]
         good = [job for job, fault in zip(jobs, faults, strict=True) if fault is None]
-        answers: list[Enqueued | EnqueueRefused] = []
+        answers: list[Answer] = []
         if outbox.in_transaction():
             answers = self._into_outbox(good, on_commit=True)
         else:
@@ -74,27 +78,72 @@ class RuntimeEnqueuer:
         if not self._redis_is_there():
             return 0
         try:
-            return relay.push_now(_Redis(), ids)
+            return 0 if memory_guard().is_tight() else relay.push_now(RedisPusher(), ids)
         except Exception as error:
             if is_away(error):
                 self._went_away(error)
             raise
 
-    def _straight(self, jobs: Sequence[NewJob]) -> list[Enqueued | EnqueueRefused]:
+    def _straight(self, jobs: Sequence[NewJob]) -> list[Answer]:
         if not self._redis_is_there():
             return self._into_outbox(jobs)
         try:
-            return _Redis().enqueue_many(jobs)
+            tight = memory_guard().is_tight()
+        except Exception as error:
+            if not is_away(error):
+                raise
+            self._went_away(error)
+            return self._into_outbox(jobs)  # nothing was sent, so nothing is in doubt
+        if tight:
+            return self._keep_outside(jobs, memory_guard().why())
+        behind = [self._spillway.must_wait(job) for job in jobs]
+        kept = iter(self._keep_outside(list(compress(jobs, behind)), BEHIND))
+        sent = iter(self._send([job for job, waits in zip(jobs, behind, strict=True) if not waits]))
+        return [next(kept if waits else sent) for waits in behind]
+
+    def _send(self, jobs: Sequence[NewJob]) -> list[Answer]:
+        if not jobs:
+            return []
+        try:
+            answers = RedisPusher().enqueue_many(jobs)
         except Exception as error:
             if not is_away(error):
                 raise
             self._went_away(error)
             # The request may have arrived and only the answer was lost: the rows are in doubt from now on.
             return self._into_outbox(jobs, tried=True, error=f"{type(error).__name__}: {error}")
+        return self._spill(jobs, answers)
+
+    def _spill(self, jobs: Sequence[NewJob], answers: list[Answer]) -> list[Answer]:
+        """The answers, with those jobs in the outbox that rather wait for room than be refused."""
+        spilled = {place: answer for place, answer in enumerate(answers) if is_spilled(answer, jobs[place])}
+        if not spilled:
+            return answers
+        refused = [(jobs[place], refusal) for place, refusal in spilled.items()]
+        try:
+            with transaction.atomic():  # without its hold a row would be pushed again and again
+                written = self._into_outbox([job for job, _ in refused])
+                self._spillway.begin(refused)
+        except DatabaseError as error:  # then they are refused after all
+            for _, refusal in refused:
+                refusal.__cause__ = error
+            return answers
+        for place, answer in zip(spilled, written, strict=True):
+            answers[place] = answer
+        return answers
+
+    def _keep_outside(self, jobs: Sequence[NewJob], why: str) -> list[Answer]:
+        """Into the outbox although Redis is there."""
+        try:
+            return self._into_outbox(jobs) if jobs else []
+        except DatabaseError as error:
+            refusal = OutboxUnavailable(why)
+            refusal.__cause__ = error
+            return [refusal] * len(jobs)
 
     def _into_outbox(
         self, jobs: Sequence[NewJob], *, on_commit: bool = False, tried: bool = False, error: str = ""
-    ) -> list[Enqueued | EnqueueRefused]:
+    ) -> list[Answer]:
         """What the database can refuse by itself is refused at once, not when the row is pushed."""
         tenants = _Tenants({job.tenant for job in jobs})
         refused = [tenants.refusal(job) for job in jobs]
@@ -135,30 +184,6 @@ def _probe() -> None:
         redis.ping()
 
 
-class _Redis:
-    """Straight to Redis. What only Redis does not know, as it was flushed, is put back there: lanes and tenants."""
-
-    def enqueue_many(self, jobs: Sequence[NewJob], /) -> list[Enqueued | EnqueueRefused]:
-        """One answer for each job, in order. Raises ``RedisError``."""
-        scripts = get_engine().scripts
-        answers = [_enqueue_one(scripts, jobs[0])] if len(jobs) == 1 else list(scripts.enqueue_many(jobs))
-        for lacks, restore in ((_lacks_tenant, _restore_tenants), (_lacks_lane, _restore_lanes)):
-            places = [place for place, answer in enumerate(answers) if lacks(answer)]
-            restored = restore([(jobs[place], answers[place]) for place in places]) if places else set()
-            again = [place for place in places if jobs[place].id in restored]
-            for place, answer in zip(again, scripts.enqueue_many([jobs[place] for place in again]), strict=True):
-                answers[place] = answer
-        return answers
-
-
-def _enqueue_one(scripts: Scripts, job: NewJob) -> Enqueued | EnqueueRefused:
-    """A round trip less than a batch of one."""
-    try:
-        return scripts.enqueue(job)
-    except EnqueueRefused as refused:
-        return refused
-
-
 def _fault(job: NewJob) -> InvalidJob | None:
     """What is wrong with the job itself: told at once, and never written into an outbox."""
     try:
@@ -169,34 +194,6 @@ def _fault(job: NewJob) -> InvalidJob | None:
         if "\0" in getattr(job, name):
             return InvalidJob(name, "must not contain a NUL character")
     return None
-
-
-def _lacks_tenant(answer: Enqueued | EnqueueRefused) -> bool:
-    return isinstance(answer, UnknownTenant)
-
-
-def _lacks_lane(answer: Enqueued | EnqueueRefused) -> bool:
-    return isinstance(answer, InvalidJob) and answer.field == "lane"
-
-
-def _restore_tenants(refused: Sequence[Refused]) -> set[str]:
-    """Ids of those jobs whose tenant the database knows, and Redis now too."""
-    known: dict[str, bool] = {}
-    for slug in {job.tenant for job, _ in refused}:
-        try:
-            known[slug] = push_slug(slug)
-        except DatabaseError as error:  # without the database nobody can tell: the refusal stands
-            for job, answer in refused:
-                if job.tenant == slug and isinstance(answer, UnknownTenant):
-                    answer.__cause__ = error
-    return {job.id for job, _ in refused if known.get(job.tenant)}
-
-
-def _restore_lanes(refused: Sequence[Refused]) -> set[str]:
-    """Ids of those jobs whose lane is in the settings, and now in Redis too."""
-    engine = get_engine()
-    engine.scripts.set_lanes(engine.lanes)
-    return {job.id for job, _ in refused if job.lane in engine.lanes}
 
 
 class _Tenants:
@@ -227,4 +224,4 @@ def enqueuer() -> RuntimeEnqueuer:
 
 def pusher() -> relay.Pusher:
     """What the relay pushes outbox rows with."""
-    return _Redis()
+    return RedisPusher()

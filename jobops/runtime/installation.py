@@ -75,9 +75,15 @@ def _signals() -> tuple[Signal, ...]:
         Signal("A tenant at its cap while its jobs wait", "any", "overview", team),
         Signal("A worker that is silent", silent, "/workers/", team),
         Signal("No worker while jobs wait", "any", "overview", team),
+        Signal("Jobs in a lane that no living worker serves", "any", "overview, `manage.py queues`", team),
+        Signal("Jobs in a queue or lane that nothing here knows", "any", "overview, `manage.py queues`", team),
+        Signal("A pause of everything, a job type or a resource", "any", "overview, /limits/", team),
+        Signal("A brake on a resource", "any", "overview, /limits/", team),
+        Signal("Jobs for a resource that no contract names", "any", "/limits/, log of the scheduler", team),
         Signal("Redis or the database away", "one failed try", "/readyz", team),
         Signal("Redis flushed or restored", "any", "log of the scheduler", team),
-        Signal("Outbox rows that are parked", "any", "`manage.py jobs list --state outbox`", team),
+        Signal("Outbox rows that are parked", "any", "overview, `manage.py jobs list --state outbox`", team),
+        Signal("Memory of Redis", f"over {settings.JOBOPS_REDIS_MEMORY_SHARE:.0%} of its limit", "overview", team),
     )
 
 

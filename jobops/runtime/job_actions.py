@@ -10,9 +10,12 @@ from redis.exceptions import RedisError
 
 from jobops.audit import recording
 from jobops.context import relay
+from jobops.engine.control_commands import Stopping
 from jobops.engine.records import Cancelled, JobView
-from jobops.runtime import lookup
 from jobops.runtime.cancelling import cancel, cancel_key
+from jobops.runtime.engine import get_engine
+from jobops.runtime.lookup import lookup
+from jobops.runtime.running_now import RanNow, run_now
 from tenants.access import AnyUser
 from tenants.models import Tenant
 from tenants.policy import belongs
@@ -42,6 +45,35 @@ def job_cancel_by_key(*, tenant: str, job_type: str, key: str, by: AnyUser | str
     return answer, job_id
 
 
+def job_stop(
+    *, job_id: str, by: AnyUser | str, tenant: str | None = None, retry: bool = False, reason: str = ""
+) -> Stopping:
+    """End a running job: its process is killed, and all that it started; ``retry``: it runs again, as its next attempt.
+
+    It takes about a second, and a job that succeeds before has succeeded. With ``tenant``, another tenant's job is
+    ``not_found``. Raises ``redis.RedisError``.
+    """
+    before = lookup(job_id)
+    note = f"stopped by {_name_of(by)}" + (f": {reason.strip()}" if reason.strip() else "")
+    said = get_engine().scripts.stop(job_id, tenant, retry=retry, note=note)
+    if said == "stopping":
+        _record("job.stop", job_id, by, before, "stopping to run again" if retry else "stopping", reason)
+    return said
+
+
+def job_run_now(*, job_id: str, by: AnyUser | str, tenant: str | None = None, reason: str = "") -> RanNow:
+    """Send a delayed job, or one that backs off, to its queue before its time; caps, limits and pauses still hold.
+
+    ``outbox``: it is not in Redis yet, and starts as soon as it is. With ``tenant``, another tenant's job is
+    ``not_found``. Raises ``redis.RedisError``.
+    """
+    before = lookup(job_id)
+    said = run_now(job_id, tenant=tenant)
+    if said in ("queued", "outbox"):
+        _record("job.run_now", job_id, by, before, said, reason)
+    return said
+
+
 def job_unpark(*, job_id: str, by: AnyUser | str) -> bool:
     """Push a parked outbox row again, from scratch; False when it is not parked."""
     with transaction.atomic():
@@ -57,6 +89,10 @@ def record_enqueue(*, job_id: str, by: AnyUser | str) -> None:
         _record("job.enqueue", job_id, by, lookup(job_id), "enqueued", known_before=False)
     except (DatabaseError, RedisError) as error:
         log.warning("job %s was enqueued, which the audit does not hold: %s", job_id, type(error).__name__)
+
+
+def _name_of(by: AnyUser | str) -> str:
+    return by if isinstance(by, str) else by.get_username()
 
 
 def _record(

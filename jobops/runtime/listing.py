@@ -16,7 +16,7 @@ from jobops.runtime.engine import get_engine
 from jobops.runtime.lookup import view_of_letter, view_of_row
 from tenants.models import Tenant
 
-LIVE = ("started", "queued", "scheduled", "outbox")
+LIVE = ("started", "queued", "waiting", "scheduled", "outbox")
 STATES = (*LIVE, "succeeded", "discarded", "dead", "cancelled", "coalesced")
 PAGE = 100
 MOST_SCANNED = 10_000
@@ -41,6 +41,10 @@ def total(*, tenant: str | None = None, state: str | None = None) -> int | None:
 
 def _queued(tenant: str | None, limit: int) -> Iterator[JobView]:
     return _of_queues(tenant, "queued", "queued", active=True)
+
+
+def _waiting(tenant: str | None, limit: int) -> Iterator[JobView]:
+    return _of_queues(tenant, "waiting", "waiting", active=True)
 
 
 def _started(tenant: str | None, limit: int) -> Iterator[JobView]:
@@ -152,8 +156,13 @@ def _with_entries(queues: Sequence[str], key_of: Callable[[str], str], count: st
         return [queue for queue, entries in zip(queues, pipe.execute(), strict=True) if entries]
 
 
+def _held(queue: str) -> str:
+    return get_engine().keys.held(*rq.split_queue(queue))
+
+
 _KINDS: dict[ListState, tuple[Callable[[str], str], str]] = {
     "queued": (rq.rq_queue, "llen"),
+    "waiting": (_held, "zcard"),
     "started": (rq.rq_wip, "zcard"),
     "finished": (rq.rq_finished, "zcard"),
     "failed": (rq.rq_failed, "zcard"),
@@ -162,6 +171,7 @@ _KINDS: dict[ListState, tuple[Callable[[str], str], str]] = {
 _SOURCES: dict[str, Callable[[str | None, int], Iterator[JobView]]] = {
     "started": _started,
     "queued": _queued,
+    "waiting": _waiting,
     "scheduled": _scheduled,
     "outbox": _outbox,
     "succeeded": _succeeded,
@@ -173,6 +183,7 @@ _SOURCES: dict[str, Callable[[str | None, int], Iterator[JobView]]] = {
 _COUNTS: dict[str, Callable[[str | None], int | None]] = {
     "started": lambda tenant: _count_active(tenant, "started"),
     "queued": lambda tenant: _count_active(tenant, "queued"),
+    "waiting": lambda tenant: _count_active(tenant, "waiting"),
     "scheduled": _count_scheduled,
     "outbox": lambda tenant: _count_rows(tenant, OutboxEntry.State.PARKED, OutboxEntry.State.WAITING),
     "coalesced": lambda tenant: _count_rows(tenant, OutboxEntry.State.COALESCED),

@@ -70,6 +70,9 @@ def view_of_row(row: OutboxEntry) -> JobView:
         data=bytes(row.data),
         replay_of=row.replay_of,
         tenant_uid=row.tenant_uid,
+        resource=row.resource,
+        batch=row.batch,
+        checkpoint=bytes(row.checkpoint or b""),
     )
 
 
@@ -99,7 +102,16 @@ def view_of_letter(letter: DeadLetter) -> JobView:
         correlation_id=letter.correlation_id,
         data=b"",
         history=tuple(_attempt(told) for told in letter.history),
+        progress=_progress(letter),
+        checkpoint=letter.checkpoint.encode(errors="backslashreplace"),
+        batch=letter.batch,
     )
+
+
+def _progress(letter: DeadLetter) -> tuple[int, int] | None:
+    if letter.progress_done is None or letter.progress_total is None:
+        return None
+    return letter.progress_done, letter.progress_total
 
 
 _RUN_STATES = {
@@ -131,6 +143,8 @@ def view_of_run(run: ReplayRun) -> JobView | None:
         traceback="",
         reason="",
         history=(),
+        progress=None,
+        checkpoint=b"",
         replay_of=f"{letter.job_id}:{letter.attempt}",
     )
 

@@ -19,7 +19,8 @@ log = logging.getLogger("jobops.scheduler")
 TICK_S = 0.05
 PROMOTE_BATCH = 500
 RESCUE_EVERY_S = 1.0
-RESCUE_BATCH = 100
+RESCUE_BATCH = 40
+PAUSE_S = 0.005  # between two batches: others' calls come in between
 MAX_PAUSE_S = 2.0
 
 
@@ -93,13 +94,13 @@ class Clockwork:
     def _promote(self) -> float:
         # Where another scheduler promoted a moment ago, there is nothing to do.
         promoted = self.engine.scripts.promote(limit=PROMOTE_BATCH, min_interval_ms=int(self.tick_s * 800))
-        return 0.0 if promoted.moved >= PROMOTE_BATCH else self.tick_s
+        return PAUSE_S if promoted.moved >= PROMOTE_BATCH else self.tick_s
 
     def _rescue(self) -> float:
         rescued = self.engine.scripts.rescue(limit=RESCUE_BATCH, hold_ms=self._hold_ms)
         if rescued.moved or rescued.dead:
             log.warning("rescued %d job(s) of lost workers, %d of them gave up", rescued.moved, rescued.dead)
-        return 0.0 if rescued.moved + rescued.dead >= RESCUE_BATCH else RESCUE_EVERY_S
+        return PAUSE_S if rescued.moved + rescued.dead >= RESCUE_BATCH else RESCUE_EVERY_S
 
     def _promote_all(self) -> int:
         moved = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jobops.scheduling.duties import Duty
-from jobops.steward import bulk, intake, outcomes, policies, registrations, relay, replay_watch
+from jobops.steward import batches, bulk, effects, intake, outcomes, policies, registrations, relay, replay_watch
+from jobops.steward.limits import Limits
 from jobops.steward.policies import PolicyAudit
 from jobops.steward.reconcile import Reconciler
 
@@ -12,6 +13,7 @@ def duties() -> list[Duty]:
     """Fresh duties for one scheduler process (some keep a cursor)."""
     return [
         Duty("policies", policies.run, every_s=1.0),
+        Duty("limits and pauses", Limits().run, every_s=2.0, eager=False),
         Duty("outbox relay", relay.Relay().run, every_s=0.5),
         Duty("dead intake", intake.run, every_s=0.5),
         Duty("replay outcomes", outcomes.run, every_s=0.5),
@@ -20,6 +22,10 @@ def duties() -> list[Duty]:
         Duty("policy audit", PolicyAudit().run, every_s=1.0, eager=False),
         Duty("worker registrations", registrations.run, every_s=30.0),
         Duty("outbox clean-up", relay.forget, every_s=300.0),
+        Duty("once clean-up", effects.forget, every_s=300.0),
         Duty("bulk actions", bulk.BulkActions().run, every_s=0.5),
+        Duty("batches", batches.BatchCounting().run, every_s=0.5, eager=False),
+        Duty("batch watch", batches.BatchWatch().run, every_s=5.0, eager=False),
+        Duty("batch clean-up", batches.forget, every_s=300.0),
         Duty("bulk drafts clean-up", bulk.forget_drafts, every_s=300.0),
     ]

@@ -17,6 +17,7 @@ from dlq.watch import watch_all
 from jobops.audit import recording
 from jobops.engine.client import Engine
 from jobops.engine.link import is_away
+from jobops.limits.pushing import restore
 from jobops.runtime.plug import EnginePolicyPusher
 from jobops.scheduling.duties import Context
 from jobops.steward.models import CellState
@@ -44,6 +45,7 @@ def check_epoch(engine: Engine) -> int:
             epoch, state.epoch,
         )  # fmt: skip
     engine.scripts.set_lanes(engine.lanes)
+    restore(engine, again=True)  # before anybody's policy: what is paused must not start meanwhile
     pushed = push_all(EnginePolicyPusher())
     # Replays may be gone with the old Redis; their letters must not wait for the minute to pass.
     watch_all()

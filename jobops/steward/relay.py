@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from jobops.context import relay
 from jobops.context.turns import Turns
 from jobops.runtime.enqueuer import pusher
+from jobops.runtime.memory import memory_guard
 from jobops.scheduling.duties import Context
 
 BATCH = 200
@@ -22,11 +23,14 @@ class Relay:
     def run(self, context: Context) -> int:
         """Push one batch; answers how many rows it dealt with. Raises ``redis.RedisError`` and ``django.db.Error``."""
 
-        def redis_takes_writes() -> None:
-            # Not a ping: a Redis that is full or read-only answers those.
+        def redis_takes_jobs() -> bool:
+            if memory_guard().is_tight():
+                return False
+            # Not a ping: one that is read-only answers those.
             context.engine.scripts.lock("outbox-probe", "relay", 1000)
+            return True
 
-        return relay.relay(pusher(), limit=self.batch, ready=redis_takes_writes, turns=self._turns)
+        return relay.relay(pusher(), limit=self.batch, ready=redis_takes_jobs, turns=self._turns)
 
 
 def forget(context: Context) -> int:

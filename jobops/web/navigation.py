@@ -58,7 +58,7 @@ def navigation_of(user: User, path: str, undrained: int) -> Navigation:
 def _staff_pages(user: AnyUser) -> list[tuple[str, str]]:
     pages = [("Overview", reverse("overview")), ("Dead letters", reverse("dlq")), ("Tenants", reverse("tenants"))]
     if can(user, Action.SEE_FLEET):
-        pages += [("Workers", reverse("workers")), ("Catalog", reverse("catalog"))]
+        pages += [("Workers", reverse("workers")), ("Limits", reverse("limits")), ("Catalog", reverse("catalog"))]
     if can(user, Action.SEE_AUDIT):
         pages.append(("Audit", reverse("audit")))
     if can(user, Action.SEE_RQ):

@@ -72,12 +72,14 @@ def slice_by_instant(
     keep: Mapping[str, str],
     *,
     newest: bool = False,
+    text_ids: bool = False,
 ) -> Slice[M]:
     """The same for rows in the order of an instant and, within one, of their id; ``newest``: the latest first.
 
     ``parts``: querysets without a row in common, whose rows come in one order; each is read from its own index.
+    ``text_ids``: their ids are text.
     """
-    after, before = _instant(params, "after"), _instant(params, "before")
+    after, before = (_instant(params, name, text_ids=text_ids) for name in ("after", "before"))
     if before and not after:
         found = _merged(parts, field, before, back=not newest)
         page, more = found[:SIZE][::-1], len(found) > SIZE
@@ -94,7 +96,9 @@ def slice_by_instant(
     return Slice(page, link("before", page[0]) if has_before else "", link("after", page[-1]) if has_after else "")
 
 
-def _merged(parts: Sequence[QuerySet[M]], field: str, cursor: tuple[datetime, int] | None, *, back: bool) -> list[M]:
+def _merged(
+    parts: Sequence[QuerySet[M]], field: str, cursor: tuple[datetime, int | str] | None, *, back: bool
+) -> list[M]:
     """The first rows beyond the cursor, one more than a page has. ``back``: towards earlier instants."""
     order = (f"-{field}", "-pk") if back else (field, "pk")
     side = "lt" if back else "gt"
@@ -109,7 +113,7 @@ def _merged(parts: Sequence[QuerySet[M]], field: str, cursor: tuple[datetime, in
     return sorted(rows, key=lambda row: (getattr(row, field), row.pk), reverse=back)[: SIZE + 1]
 
 
-def _instant(params: Mapping[str, str], name: str) -> tuple[datetime, int] | None:
+def _instant(params: Mapping[str, str], name: str, *, text_ids: bool) -> tuple[datetime, int | str] | None:
     text, _, pk = _cursor(params, name).partition("~")
     try:
         at = datetime.fromisoformat(text)
@@ -118,8 +122,11 @@ def _instant(params: Mapping[str, str], name: str) -> tuple[datetime, int] | Non
         at = at.astimezone(UTC) if is_aware else at
     except (ValueError, OverflowError):
         return None
-    is_one = is_aware and 1970 <= at.year < 9999 and pk.isascii() and pk.isdigit() and len(pk) < 19
-    return (at, int(pk)) if is_one else None
+    if not (is_aware and 1970 <= at.year < 9999):
+        return None
+    if text_ids:
+        return (at, pk) if pk else None
+    return (at, int(pk)) if pk.isascii() and pk.isdigit() and len(pk) < 19 else None
 
 
 def _cursor(params: Mapping[str, str], name: str) -> str:

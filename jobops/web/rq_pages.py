@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.core.cache.backends.dummy import DummyCache
@@ -16,6 +16,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.urls import Resolver404, URLPattern, path, resolve, reverse
 
+from jobops.engine.client import connect_as
 from jobops.web.rq_shown import shown_only
 from jobops.web.rq_view import ViewedRedis
 from tenants.access import can
@@ -37,7 +38,7 @@ class ReadOnlyCache(DummyCache):
 
     @functools.cached_property
     def _client(self) -> ViewedRedis:
-        return cast(ViewedRedis, ViewedRedis.from_url(settings.JOBOPS_REDIS_URL, socket_timeout=5.0))
+        return connect_as(ViewedRedis, settings.JOBOPS_REDIS_URL)
 
 
 def rq_urls() -> tuple[list[URLPattern], str]:

@@ -194,6 +194,7 @@ def outcome(name: str, staff: object) -> Look:
     return job_words.outcome_of(name, staff=bool(staff))
 
 
+register.simple_tag(job_words.look_of, name="job_look")
 register.filter("limit", formats.limit)
 
 

@@ -46,5 +46,6 @@ def claimed(job_type: JobType | str, *args: Any, age_s: float = 0.0, **fields: A
         "correlation_id": "chain-1",
         "enqueued_at_ms": int((time.time() - age_s) * 1000),
         "releases": 0,
+        "claimed_at_ms": int(time.time() * 1000),
     }
     return ClaimedJob(**{**values, **fields})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from jobops.contracts.catalog.classifier import used_in_code
 from jobops.contracts.catalog.design import JobDesign
 from jobops.contracts.catalog.facts import RunTimes
 from jobops.contracts.catalog.promises import contract_parts, design_parts, duration
-from tests.contracts.catalogs import SOUND, catalog, declare
+from tests.contracts.catalogs import SOUND, catalog, declare, measured
 
 
 def design(**contract: Any) -> JobDesign:
@@ -31,16 +32,19 @@ def test_everything_that_a_contract_promises_is_told() -> None:
     told = parts(design(
         max_attempts=7, backoff=Backoff.exponential("1s", cap="5m"), retry_on=429, poison_on=["4xx", ValueError],
         discard_on=After("30s", KeyError), lease="1m", redact="invoice_id", aliases="old.send",
-        guard=len, timeout="90s",
+        guard=len, on_unknown="dead", timeout="90s", resource="stripe", concurrency=10, rate="50/s", dedup_window="1d",
+        on_full="spill", result_ttl="2d", keep_results=100,
     ))  # fmt: skip
     assert told == {
         "trigger": "enqueued by code; schedules: not built",
         "expected duration": "less than its time-out of 1 min 30 s",
         "side effects": "Sends an invoice.",
-        "guard": "builtins.len; calling it: not built",
+        "guard": "builtins.len",
         "idempotency": "upserts by invoice id",
         "lane": "bulk",
-        "idempotency key or guard": "guard builtins.len (not built)",
+        "idempotency key or guard": "guard builtins.len; one that was cut off, so that nobody knows whether it "
+        "happened, becomes a dead letter",
+        "dedup window": "1 d",
         "attempts": "7",
         "backoff": "exponential 1s × 2, at most 5m, full jitter",
         "retryable": "HTTP 429; and every error that is named nowhere",
@@ -48,10 +52,14 @@ def test_everything_that_a_contract_promises_is_told() -> None:
         "discarded": "KeyError (once it is 30 s old)",
         "lease": "1 min, renewed while the job runs",
         "time-out": "1 min 30 s",
+        "resource": "stripe",
+        "limits of the resource": "10 at once, starts at 50/s (declared by billing.send)",
+        "at the depth limit": "waits in the outbox until there is room",
+        "result kept": "2 d; the newest 100 of each tenant",
         "owner": "billing",
         "drain SLA": "4 h",
         "alert": "not built",
-        "checkpoint granularity": "not built: a run that is started again begins from nothing",
+        "checkpoint granularity": "none: a run that is started again begins from nothing",
         "masked arguments": "invoice_id",
         "former names": "old.send",
         "defined in": "tests.contracts.catalogs.declare.<locals>.send",
@@ -65,6 +73,36 @@ def test_defaults_are_told_as_defaults() -> None:
     assert told["lane"] == "interactive"
     assert told["idempotency"] == "not told"
     assert told["backoff"] == "none: nothing is tried again"
+    assert told["limits"] == "none"
+    assert told["result kept"] == "1 h, by default"
+    assert told["dedup window"] == "none: a key is free when its job has ended"
+    assert "resource" not in told
+
+
+def test_who_shares_a_resource_has_the_limit_that_another_declares_and_operators_changed() -> None:
+    declare(name="a.user", resource="stripe")
+    declare(name="b.owner", resource="stripe", concurrency=10)
+    changed = replace(measured(), changed_limits={"stripe": "2 at once, changed by anna"})
+    user = catalog(changed).jobs[0]
+    found = {part.name: part for part in contract_parts(user)}["limits of the resource"]
+    assert (found.says, found.measured) == ("10 at once (declared by b.owner)", "2 at once, changed by anna")
+
+
+def test_a_checkpoint_is_found_in_the_function_and_in_the_helpers_of_its_module() -> None:
+    @job(**{**SOUND, "name": "a.direct"})
+    def direct() -> None:
+        jobops.current_job().checkpoint(1)
+
+    @job(**{**SOUND, "name": "b.helper"})
+    def helped() -> None:
+        saves()
+
+    declare(name="c.none")
+    assert [each.checkpoints for each in catalog().jobs] == [True, True, False]
+
+
+def saves() -> None:
+    jobops.current_job().checkpoint(1)
 
 
 def test_a_function_without_a_docstring_says_so() -> None:

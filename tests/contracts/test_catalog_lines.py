@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from jobops import Backoff, Poison, job
+from jobops import Backoff, Poison, current_job, job
 from jobops.contracts.catalog.design import State
 from jobops.contracts.catalog.facts import RunTimes
 from tests.contracts.catalogs import SOUND, broken, catalog, declare, line, measured
@@ -26,7 +27,7 @@ def test_a_sound_contract_breaks_nothing() -> None:
     assert [each.key for each in found.lines] == KEYS
     assert broken(found) == {}
     assert (found.broken, found.failed) == (0, ())
-    assert {each.key for each in found.lines if each.state is State.NOT_BUILT} == {"checkpoints", "schedules"}
+    assert {each.key for each in found.lines if each.state is State.NOT_BUILT} == {"schedules"}
     assert all((each.held, each.of) == (1, 1) for each in found.lines if each.state is State.PASSED)
 
 
@@ -50,6 +51,9 @@ def test_a_sound_contract_breaks_nothing() -> None:
         ({"drain_sla": None}, "ownership", "drain_sla is missing"),
         ({"lane": "slow"}, "fairness", "the lanes are interactive and bulk"),
         ({"lane": "NO LANE"}, "fairness", "cannot be used"),
+        ({"timeout": "20m"}, "checkpoints", "may run for 20 min and begins again from nothing"),
+        ({"resource": "stripe"}, "fairness", "needs resource stripe, which nobody limits"),
+        ({"rate": "fast"}, "fairness", "'fast' is no rate"),
     ],
 )
 def test_each_broken_promise_fails_its_line_and_no_other(contract: dict[str, Any], line_broken: str, says: str) -> None:
@@ -84,12 +88,20 @@ def test_raising_poison_in_the_code_sorts_errors_too() -> None:
     assert broken(catalog()) == {}
 
 
-def test_a_guard_alone_passes_and_is_told_as_not_built() -> None:
+def test_a_guard_alone_passes() -> None:
     declare(idempotent=None, guard=lambda invoice_id: f"{invoice_id}")
     found = line(catalog(), "idempotency")
-    assert found.state is State.PASSED
-    assert "calling guards: not built" in found.note
-    assert "billing.send" in found.note
+    assert (found.state, found.note) == (State.PASSED, "")
+
+
+def test_one_that_limits_a_resource_is_enough_and_an_operators_limit_too() -> None:
+    declare(name="a.user", resource="stripe")
+    assert broken(catalog()) == {"fairness": ["a.user"]}
+    changed = replace(measured(), changed_limits={"stripe": "2 at once, changed by anna"})
+    assert broken(catalog(changed)) == {}
+    declare(name="b.owner", resource="stripe", rate="50/s")
+    assert broken(catalog()) == {}
+    assert line(catalog(), "fairness").note == "shared resources: stripe"
 
 
 @pytest.mark.parametrize(
@@ -109,11 +121,14 @@ def test_owner_and_sla_are_judged_although_alerts_are_not_built() -> None:
     assert line(catalog(), "ownership").state is State.FAILED
 
 
-def test_long_jobs_are_named_where_they_will_have_to_checkpoint() -> None:
-    declare(timeout="20m")
+def test_a_long_job_that_checkpoints_passes() -> None:
+    @job(**{**SOUND, "timeout": "20m"})
+    def long() -> None:
+        current_job().checkpoint(1)
+
     found = line(catalog(), "checkpoints")
-    assert found.state is State.NOT_BUILT
-    assert found.note == "checkpoints: not built; may run longer than 5 min: billing.send"
+    assert found.state is State.PASSED
+    assert found.note == "may run longer than 5 min: billing.send"
 
 
 def test_a_lane_that_no_running_worker_serves_bounds_nothing() -> None:

@@ -48,7 +48,9 @@ def test_a_good_contract_passes() -> None:
         ({"idempotent": "yes"}, "W001"),
         ({"name": "__main__.func"}, "W003"),
         ({"drain_sla": "1m", "backoff": Backoff.fixed("1h")}, "W004"),
-        ({"idempotent": None, "guard": lambda: "key"}, "W005"),
+        ({"on_unknown": "dead"}, "E013"),
+        ({"dedup_window": "1d", "result_ttl": "1h"}, "E013"),
+        ({"on_full": "drop_oldest"}, "I001"),
     ],
 )
 def test_each_fault_has_an_id_and_a_hint_and_names_where_it_is(contract: dict[str, Any], id_: str) -> None:
@@ -60,9 +62,26 @@ def test_each_fault_has_an_id_and_a_hint_and_names_where_it_is(contract: dict[st
     assert message.is_serious() is id_.startswith("E")
 
 
-def test_a_guard_beside_a_reason_passes() -> None:
-    """It is what the warning about a guard alone asks for."""
-    declare(guard=lambda: "key")
+def test_a_guard_alone_passes() -> None:
+    declare(idempotent=None, guard=lambda: "key")
+    assert found() == []
+
+
+def test_two_contracts_that_limit_one_resource_differently_are_told_once_with_both() -> None:
+    declare("one", resource="stripe", concurrency=10, rate="50/s")
+    declare("two", resource="stripe", concurrency=5, rate="3000/m")
+    declare("three", resource="stripe")
+    declare("four", resource="stripe", concurrency=10)
+    messages = found()
+    assert [message.id for message in messages] == ["jobops.E012"]
+    assert "concurrency 10 (four), 10 (one), 5 (two)" in messages[0].msg
+    assert "50/s (one)" in messages[0].msg
+
+
+def test_what_contracts_say_of_a_resource_adds_up() -> None:
+    declare("one", resource="stripe", concurrency=10)
+    declare("two", resource="stripe", rate="50/s")
+    declare("three", resource="stripe")
     assert found() == []
 
 

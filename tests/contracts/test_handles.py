@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from jobops import JobFailed, ResultGone, ResultNotReady
+from jobops import Failure, JobFailed, ResultGone, ResultNotKept, ResultNotReady
 from jobops.contracts import enqueuer
 from jobops.contracts.handles import Handle
 from jobops.engine.payload import encode_result
@@ -20,6 +20,8 @@ class Reading:
     error_class: str = ""
     error: str = ""
     reason: str = ""
+    attempts: int = 0
+    progress: tuple[int, int] | None = None
 
 
 @pytest.fixture
@@ -44,8 +46,46 @@ def test_the_result_is_waited_for(readings: list[Reading | None]) -> None:
 
 
 def test_a_job_that_returned_nothing_has_no_result(readings: list[Reading | None]) -> None:
-    readings.append(Reading("succeeded", b""))
+    readings.append(Reading("succeeded", b"null"))
     assert Handle("j").result(timeout=1) is None
+
+
+def test_a_result_that_was_not_kept_is_not_taken_for_none(readings: list[Reading | None]) -> None:
+    readings.append(Reading("succeeded", b""))
+    with pytest.raises(ResultNotKept, match="job j succeeded, and its result is not kept"):
+        Handle("j").result(timeout=1)
+
+
+@pytest.mark.parametrize("state", ["dead", "discarded", "cancelled"])
+def test_a_failure_tells_how_it_ended(readings: list[Reading | None], state: str) -> None:
+    readings.append(Reading(state, None, "ValueError", "bad", "exhausted", 3))
+    assert Handle("j").failure() == Failure(state, "ValueError", "bad", "exhausted", 3)
+
+
+@pytest.mark.parametrize("state", ["outbox", "queued", "waiting", "scheduled", "started", "succeeded"])
+def test_there_is_no_failure_before_the_end_and_after_a_success(readings: list[Reading | None], state: str) -> None:
+    readings.append(Reading(state, None, "ValueError", "of an attempt before"))
+    assert Handle("j").failure() is None
+    assert Handle("j").status() == state
+
+
+def test_progress_is_what_was_told_last(readings: list[Reading | None]) -> None:
+    readings += [Reading("queued"), Reading("started", progress=(400, 1_000))]
+    assert Handle("j").progress() is None
+    assert Handle("j").progress() == (400, 1_000)
+
+
+def test_progress_and_failure_are_those_of_the_job_that_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = {"j": Reading("coalesced", reason="k"), "k": Reading("dead", None, "E", "x", "poison", 1, (3, 4))}
+    monkeypatch.setattr(enqueuer, "_lookup", jobs.get)
+    assert Handle("j").progress() == (3, 4)
+    assert Handle("j").failure() == Failure("dead", "E", "x", "poison", 1)
+
+
+def test_of_a_job_that_nothing_is_kept_of_there_is_nothing_to_tell(readings: list[Reading | None]) -> None:
+    for ask in (Handle("gone").progress, Handle("gone").failure):
+        with pytest.raises(ResultGone):
+            ask()
 
 
 @pytest.mark.parametrize("state", ["dead", "discarded", "cancelled"])

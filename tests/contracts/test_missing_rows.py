@@ -52,6 +52,19 @@ def test_a_row_that_was_deleted_is_discarded_and_no_poison() -> None:
     assert outcome.error_class.endswith("User.DoesNotExist")
 
 
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_worker_whose_wall_clock_is_off_judges_a_row_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    """MA-01: a job's age is a difference on Redis's clock alone. Hours ahead, every fresh row would be given up."""
+    shown = time.time
+    job_type = job(**GOOD, discard_on=After("30s", ObjectDoesNotExist), name=fresh_name())(missing).job_type
+    fresh, old = claimed(job_type, age_s=1), claimed(job_type, age_s=3_600)
+    monkeypatch.setattr(time, "time", lambda: shown() + hours * 3_600)
+    assert ContractRunner().run(fresh, SoftTimeout()).kind == "failed"
+    assert ContractRunner().run(old, SoftTimeout()).kind == "discarded"
+
+
 def test_with_very_many_attempts_the_grace_is_no_hot_loop() -> None:
     age, number = 0.0, 0
     while attempt(number + 1, age, max_attempts=1_000).kind == "failed":

@@ -24,6 +24,19 @@ def test_it_says_what_the_contract_promises_and_else_what_is_known() -> None:
         told = second_run(DeadLetter(job_type="unsaid", history=LOST))
         assert (told.tone, told.text) == ("danger", "May have taken effect: worker lost in attempt 3.")
         assert second_run(DeadLetter(job_type="unsaid", history=[])).tone == "warn"
+
+        @job(name="guarded", guard=lambda: "key", owner="o", drain_sla="1h", timeout="1s")
+        def guarded() -> None: ...
+
+        told = second_run(DeadLetter(job_type="guarded", history=[], error_class="ValueError"))
+        assert (told.tone, told.text[:36]) == ("ok", "Safe to repeat because its guard kee")
+        told = second_run(DeadLetter(job_type="guarded", history=LOST))
+        assert told.text == (
+            "May have taken effect: worker lost in attempt 3. A replay does it again unless that is on record."
+        )
+        told = second_run(DeadLetter(job_type="guarded", history=[], error_class="jobops.OutcomeUnknown"))
+        assert told.tone == "danger"
+        assert "nobody knows how an earlier run ended" in told.text
         told = second_run(DeadLetter(job_type="gone", history=[{"n": 1, "outcome": "timeout", "replay": 2}]))
         assert told.text == "May have taken effect: timed out in attempt 1 of replay 2."
         assert "not registered" in second_run(DeadLetter(job_type="gone", history=[])).text

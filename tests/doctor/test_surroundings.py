@@ -13,6 +13,7 @@ from jobops.doctor.checks import CHECKS, redis_setup
 from jobops.doctor.examination import examine
 from jobops.doctor.site import Site
 from jobops.engine.registrations import withdraw
+from jobops.runtime.memory import Reading, memory_guard
 from tests.doctor import plant
 from tests.doctor.plant import found, left, look, mended
 from tests.runtime.factory import new_job, waiting
@@ -22,6 +23,20 @@ def test_eviction_is_switched_off(site: Site) -> None:
     site.engine.redis.config_set("maxmemory-policy", "allkeys-lru")
     mended(site, ("eviction_on", ""))
     assert site.engine.redis.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+
+
+def test_a_redis_that_is_nearly_full_is_told_and_its_rows_wait_rightly(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RD-01"""
+    outbox.write([new_job()])
+    OutboxEntry.objects.update(next_try_at=timezone.now() - timedelta(minutes=5))
+    assert [code for code, _ in look(site)] == ["outbox_late"]
+    monkeypatch.setattr(memory_guard(), "is_tight", lambda: True)
+    monkeypatch.setattr(memory_guard(), "reading", Reading(91, 100))
+    report = examine(site, CHECKS)
+    assert found(report) == [("memory_tight", "")]
+    assert report.findings[0].text.startswith("Redis is at 91 % of its memory: enqueues go to the outbox")
 
 
 def test_the_append_only_file_is_switched_on(site: Site) -> None:

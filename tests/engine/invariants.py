@@ -11,9 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 
 from jobops.engine.client import Engine
+from tests.engine import gate_invariants
 from tests.engine.snapshot import Snapshot
 
-_LIVE = {"queued", "scheduled", "started"}
+_LIVE = {"queued", "scheduled", "started", "rate_limited"}
 
 
 def check(engine: Engine, *, tombstones: bool = False, lowered: Collection[str] = ()) -> None:
@@ -26,7 +27,8 @@ def violations(engine: Engine, *, tombstones: bool = False, lowered: Collection[
     """Every violation, one line each.
 
     ``tombstones``: ids that wait without a job of that state are fine (outsiders deleted or changed jobs).
-    ``lowered``: tenants whose cap was lowered while jobs ran, so that in flight may be above it.
+    ``lowered``: tenants whose cap, and gates whose concurrency, was lowered while jobs ran, so that in flight may be
+    above it.
     """
     snap = Snapshot(engine)
     return [
@@ -38,16 +40,23 @@ def violations(engine: Engine, *, tombstones: bool = False, lowered: Collection[
         *_unique_keys(snap),
         *_attempts(snap),
         *_outcomes(snap),
+        *gate_invariants.violations(snap, lowered),
     ]
 
 
 def _places(snap: Snapshot, tombstones: bool) -> list[str]:
-    """I1: a live job is in exactly one of queue, delayed set, lease; a dead one in the intake or taken from it."""
+    """I1: a live job is in exactly one of queue, a gate's waiting, delayed set, lease; a dead one in the intake, or
+    taken from it."""
     found = []
     queues = snap.under("rq:queue:")
     places = _where(snap)
     for job_id, job in snap.jobs.items():
-        wanted = {"queued": [f"queue {job.origin}"], "scheduled": ["delayed"], "started": ["lease"]}.get(job.status, [])
+        wanted = {
+            "queued": [f"queue {job.origin}"],
+            "rate_limited": [f"waiting {job.waits}"],
+            "scheduled": ["delayed"],
+            "started": ["lease"],
+        }.get(job.status, [])
         stands = places.pop(job_id, [])
         if stands != wanted and not (tombstones and job.status not in _LIVE):
             found.append(f"job {job_id} is {job.status or 'without status'} and stands in {stands}, not {wanted}")
@@ -63,6 +72,9 @@ def _where(snap: Snapshot) -> defaultdict[str, list[str]]:
     for queue, ids in snap.under("rq:queue:").items():
         for job_id, times in Counter(ids).items():
             places[job_id] += [f"queue {queue}"] * times
+    for gate, ids in snap.under(snap.keys.waiting("")).items():
+        for job_id in ids:
+            places[job_id].append(f"waiting {gate}")
     for job_id in snap.get("rq:scheduler:scheduled_jobs"):
         places[job_id].append("delayed")
     for job_id in snap.get(snap.keys.leases()):
@@ -79,7 +91,7 @@ def _lifetimes(snap: Snapshot) -> list[str]:
             found.append(f"job {job_id} is {job.status} and vanishes in {job.ttl} s")
         if job.status == "failed" and job_id not in dead and job.ttl < 0:
             found.append(f"job {job_id} is dead, not in the intake, and was not taken from it")
-        if job.status in {"finished", "canceled"} and job.ttl < 0:
+        if job.status in {"finished", "canceled", "stopped"} and job.ttl < 0:
             found.append(f"job {job_id} ended ({job.status}) and is kept for ever")
     return found
 
@@ -87,7 +99,7 @@ def _lifetimes(snap: Snapshot) -> list[str]:
 def _leases(snap: Snapshot) -> list[str]:
     """Leases, in flight, busy tenants and RQ's started registry say the same."""
     leases, hashes = snap.get(snap.keys.leases()), snap.under(snap.keys.lease(""))
-    inflight = snap.under(snap.keys.inflight(""))
+    inflight = {slug: jobs for slug, jobs in snap.under(snap.keys.inflight("")).items() if ":" not in slug}
     found = _differ("leases and lease hashes", set(leases), set(hashes))
     wanted: defaultdict[str, dict[str, float]] = defaultdict(dict)
     started: defaultdict[str, set[str]] = defaultdict(set)
@@ -112,13 +124,15 @@ def _leases(snap: Snapshot) -> list[str]:
 
 
 def _rings(snap: Snapshot) -> list[str]:
-    """I4: who may run is in the ring at its own virtual time; active are exactly those with waiting jobs."""
+    """I4: who may run is in the ring at its own virtual time, or parked while it has no token; active are exactly those
+    with waiting jobs, also those that all wait at gates."""
     found = []
     for lane in snap.lanes:
         waiting = {q[: -len(lane) - 1] for q in snap.under("rq:queue:") if q.endswith(f".{lane}")}
         ring = snap.get(snap.keys.ring(lane))
-        found += _differ(f"active tenants of {lane}", set(snap.get(snap.keys.active(lane))), waiting)
-        able = {slug for slug in waiting if may_run(snap, slug, lane)}
+        held = {q[: -len(lane) - 1] for q in snap.under(f"{snap.keys.prefix}:held:") if q.endswith(f".{lane}")}
+        found += _differ(f"active tenants of {lane}", set(snap.get(snap.keys.active(lane))), waiting | held)
+        able = {slug for slug in waiting if gate_invariants.may_run(snap, slug, lane)}
         found += [f"{slug} may run in {lane} and is not in its ring" for slug in sorted(able - set(ring))]
         found += [f"{slug} is in the ring of {lane} without work" for slug in sorted(set(ring) - waiting)]
         for slug, score in ring.items():
@@ -126,15 +140,6 @@ def _rings(snap: Snapshot) -> list[str]:
             if not math.isclose(score, own, rel_tol=1e-9, abs_tol=1e-6):
                 found.append(f"{slug} stands at {score} in the ring of {lane}, its own virtual time is {own}")
     return found
-
-
-def may_run(snap: Snapshot, slug: str, lane: str) -> bool:
-    """Whether the policy in force lets the tenant start one more job in this lane."""
-    policy = snap.get(snap.keys.tenant(slug))
-    if "weight" not in policy or policy.get("paused") == "1":
-        return False
-    counts = {"cap": len(snap.get(snap.keys.inflight(slug))), f"cap:{lane}": len(snap.get(f"rq:wip:{slug}.{lane}"))}
-    return all(not policy.get(name) or count < int(policy[name]) for name, count in counts.items())
 
 
 def _caps(snap: Snapshot, lowered: Collection[str]) -> list[str]:

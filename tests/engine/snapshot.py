@@ -14,9 +14,9 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
   local kind, value = redis.call('TYPE', key).ok, nil
   if string.sub(key, 1, 7) == 'rq:job:' and kind == 'hash' then
     value = redis.call('HMGET', key, 'status', 'origin', 'jo_type', 'jo_key', 'jo_tenant', 'jo_attempt',
-      'jo_max_attempts')
-    for i = 1, 7 do value[i] = value[i] or '' end
-    value[8] = tostring(redis.call('TTL', key))
+      'jo_max_attempts', 'jo_waits')
+    for i = 1, 8 do value[i] = value[i] or '' end
+    value[9] = tostring(redis.call('TTL', key))
   elseif kind == 'hash' then value = redis.call('HGETALL', key)
   elseif kind == 'list' then value = redis.call('LRANGE', key, 0, -1)
   elseif kind == 'set' then value = redis.call('SMEMBERS', key)
@@ -38,6 +38,7 @@ class _Job:
     tenant: str
     attempt: int
     max_attempts: int
+    waits: str
     ttl: int
 
 
@@ -52,7 +53,7 @@ class Snapshot:
         for raw_key, kind, raw in engine.redis.eval(_SNAPSHOT, 0):
             key, value = _text(raw_key), [_text(part) for part in raw]
             if key.startswith("rq:job:") and kind == b"hash":
-                self.jobs[key[7:]] = _Job(*value[:5], _int(value[5]), _int(value[6], 1), _int(value[7]))
+                self.jobs[key[7:]] = _Job(*value[:5], _int(value[5]), _int(value[6], 1), value[7], _int(value[8]))
             elif kind == b"hash":
                 self._at[key] = dict(zip(value[::2], value[1::2], strict=True))
             elif kind == b"zset":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from jobops.engine.client import Engine
@@ -9,7 +11,7 @@ from jobops.engine.errors import DepthExceeded, EnqueueRefused, IntakeClosed, In
 from jobops.engine.keys import RQ_SCHEDULED
 from jobops.engine.records import Enqueued, Outcome, Policy
 from jobops.engine.scripts import Scripts
-from tests.engine.helpers import Slot, dump, job, make_due, queued, status
+from tests.engine.helpers import DATA, Slot, dump, job, make_due, queued, status
 
 
 def test_a_job_waits_in_its_tenants_queue(engine: Engine, scripts: Scripts) -> None:
@@ -39,6 +41,40 @@ def test_what_was_enqueued_is_what_is_claimed(scripts: Scripts) -> None:
     assert (got.data, got.max_attempts, got.timeout_ms, got.lease_ms) == (b"\x00\xff bytes", 7, 1234, 4321)
     assert (got.key, got.correlation_id, got.attempt, got.releases) == ("k", "c", 1, 0)
     assert before <= got.enqueued_at_ms <= scripts.now_ms()
+
+
+def test_the_whole_record_is_what_rqs_tools_and_the_engine_read(engine: Engine, scripts: Scripts) -> None:
+    scripts.set_policy(Policy("acme", cap=None, uid="7"))
+    before = scripts.now_ms()
+    scripts.enqueue(
+        job(
+            "a", max_attempts=7, timeout_ms=1234, lease_ms=4321, key="k", correlation_id="c", result_ttl_s=9,
+            front=True, replay_of="dead:1", resource="stripe", dedup_ms=5, keep=3, batch="B", checkpoint=b"{}",
+            delay_ms=60_000,
+        )
+    )  # fmt: skip
+    record = {name.decode(): value for name, value in engine.redis.hgetall("rq:job:a").items()}
+    at, due = record.pop("jo_enqueued"), record.pop("jo_due")
+    assert before <= int(at) <= scripts.now_ms()
+    assert int(due) == int(at) + 60_000
+    for name in ("created_at", "enqueued_at"):
+        told = datetime.fromisoformat(record.pop(name).decode())
+        assert round(told.timestamp() * 1000) == int(at)
+    assert record == {
+        "status": b"scheduled", "data": DATA, "origin": b"acme.bulk", "description": b"t.work", "timeout": b"2",
+        "result_ttl": b"9", "worker_name": b"", "started_at": b"", "ended_at": b"", "jo_type": b"t.work",
+        "jo_tenant": b"acme", "jo_lane": b"bulk", "jo_attempt": b"0", "jo_max_attempts": b"7", "jo_timeout": b"1234",
+        "jo_lease": b"4321", "jo_key": b"k", "jo_correlation": b"c", "jo_result_ttl": b"9", "jo_priority": b"front",
+        "jo_tenant_uid": b"7", "jo_replay_of": b"dead:1", "jo_resource": b"stripe", "jo_dedup": b"5", "jo_keep": b"3",
+        "jo_batch": b"B", "jo_state": b"{}",
+    }  # fmt: skip
+    assert 86_000 < engine.redis.ttl(engine.keys.pushed("a")) <= 86_400
+
+
+def test_a_job_carries_nothing_that_it_was_not_given(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("a"))
+    options = {"jo_replay_of", "jo_resource", "jo_dedup", "jo_keep", "jo_batch", "jo_state", "jo_due"}
+    assert not options & {name.decode() for name in engine.redis.hkeys("rq:job:a")}
 
 
 def test_a_second_push_of_an_id_changes_nothing(engine: Engine, scripts: Scripts) -> None:

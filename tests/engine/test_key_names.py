@@ -13,6 +13,7 @@ from jobops.engine.client import Engine
 from jobops.engine.keys import Keys
 from jobops.engine.lua_source import names, source
 from jobops.engine.records import Outcome, Policy
+from jobops.engine.scripts import Scripts
 from tests.engine import invariants
 from tests.engine.helpers import BOOM, Slot, expire, job, make_due
 
@@ -39,6 +40,22 @@ def everything(engine: Engine) -> None:
     scripts.enqueue(job("i", lane="interactive", key="k"))
     scripts.rescue()
     scripts.lock("l", "me", 60_000)
+    at_gates(scripts)
+
+
+def at_gates(scripts: Scripts) -> None:
+    """Somebody in flight at a gate, others that wait, and a queue that has left the turns and owes one."""
+    scripts.set_policy(Policy("beta"))
+    scripts.set_limit("mail", 1, None)
+    scripts.enqueue_many([job(name, resource="mail") for name in "mno"])
+    one = Slot(scripts, "one", lanes=["bulk"])
+    while one.need().id != "m":
+        one.settle()
+    scripts.enqueue_many([job("q", "beta", resource="mail"), job("u", "beta", resource="nobody-knows")])
+    assert Slot(scripts, "two", lanes=["bulk"]).claim() is None
+    one.settle()
+    scripts.cancel("o")
+    assert Slot(scripts, "three", lanes=["bulk"]).claim() is not None
 
 
 def named(keys: Keys) -> set[str]:
@@ -46,10 +63,17 @@ def named(keys: Keys) -> set[str]:
     made = set()
     for lane in ("interactive", "bulk"):
         made |= {keys.ring(lane), keys.lane(lane), keys.active(lane), keys.idle(lane), keys.wake(lane)}
-    for name in "abcdefgi":
+    for name in "abcdefgimnoqu":
         made |= {keys.lease(name), keys.pushed(name)}
     made |= {keys.slot("slot"), keys.slot("idle"), keys.unique("acme", "t.work", "k"), keys.lock("l"), keys.epoch()}
     made |= {keys.lanes(), keys.cell(), keys.tenant("acme"), keys.inflight("acme"), keys.busy()}
+    made |= {keys.slot(name) for name in ("one", "two", "three")}
+    made |= {keys.tenant("beta"), keys.gates(), keys.parked(), keys.turned("mail")}
+    for gate in ("mail", "nobody-knows"):
+        made |= {keys.resource(gate), keys.inflight_resource(gate), keys.waiting(gate), keys.turns(gate)}
+        for tenant in ("acme", "beta"):
+            queue = f"{tenant}.bulk"
+            made |= {keys.held(tenant, "bulk"), keys.line(queue, gate), keys.lines(queue), keys.inflight(tenant)}
     return made | {keys.leases(), keys.dead(), keys.job_type("t.work"), keys.outcomes(), keys.outcome_of()}
 
 
@@ -64,6 +88,7 @@ def test_every_key_in_redis_has_a_function_that_names_it(redis: Redis, prefix: s
     minute = int(min(minutes).split(":")[2])
     assert engine.keys.minute(minute, "tenant") in minutes
     assert ours - minutes - named(engine.keys) == set()
+    assert {key for key in named(engine.keys) if "mail" in key} - ours == {engine.keys.line("acme.bulk", "mail")}
     queue = "acme.bulk"
     rq_names = {rq.RQ_QUEUES, rq.rq_queue(queue), rq.rq_queue("acme.interactive")}
     rq_names |= {rq.rq_wip(queue), rq.rq_finished(queue), rq.rq_failed(queue), f"rq:canceled:{queue}", rq.RQ_SCHEDULED}
@@ -99,12 +124,11 @@ def test_every_command_says_what_it_takes_and_answers() -> None:
 
 def test_every_include_is_used_and_every_command_has_a_method(engine: Engine) -> None:
     used = set()
-    for path in (files("jobops.engine") / "lua").iterdir():
-        if path.name.endswith(".lua"):
-            used |= set(re.search(r"^-- @include (.+)$", path.read_text(), re.MULTILINE)[1].split())  # type: ignore[index]
+    for text in [*LUA.values(), *((files("jobops.engine") / "lua" / f"{name}.lua").read_text() for name in names())]:
+        used |= set(" ".join(re.findall(r"^-- @include (.+)$", text, re.MULTILINE)).split())
     assert {f"{name}.lua" for name in used} == set(LUA)
-    methods = ("scripts.py", "watch_commands.py", "mend_commands.py")
-    code = "".join((files("jobops.engine") / name).read_text() for name in methods)
+    methods = [path for path in files("jobops.engine").iterdir() if path.name.endswith(("scripts.py", "_commands.py"))]
+    code = "".join(path.read_text() for path in methods)
     for name in names():
         assert f'"{name}"' in code, name
 

@@ -20,6 +20,10 @@ NATURAL = [*NUMBER, "0"]
 FLAG = ["", "2", "yes"]
 CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "abandon": (["slot", "worker_lost", "text"], {0: ("slot", [""]), 1: ("cause", [""])}),
+    "batch_ack": (["b1", 5], {0: ("batch", [""]), 1: ("changed_ms", NUMBER)}),
+    "batch_forget": (["b1"], {0: ("batch", [""])}),
+    "batch_state": (["b1"], {0: ("batch", [""])}),
+    "batch_tell": (["b1", "lost", "a"], {0: ("batch", [""]), 1: ("how", ["", "failed"])}),
     "cancel": (["a", "", "", "", 60], {4: ("ttl_s", NATURAL)}),
     "claim": (
         ["s9", 1, "w", "token", 1000, "bulk"],
@@ -27,6 +31,7 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     ),
     "dead_ack": ([60, "b:1"], {0: ("ttl_s", NATURAL)}),
     "dead_batch": ([10, 1000], {0: ("limit", NATURAL), 1: ("max_bytes", NATURAL)}),
+    "drop_limit": (["stripe"], {0: ("gate", [""])}),
     "drop_policy": (["acme"], {0: ("slug", [""])}),
     "enqueue": (
         [
@@ -71,16 +76,34 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     ),
     "epoch": (["proposal"], {0: ("proposal", [""])}),
     "fate": (["a", "gone"], {}),
+    "gates": ([], {}),
     "key_holders": (["acme", "t.work", "k"], {}),
     "lock": (["name", "owner", 1000], {0: ("name", [""]), 1: ("owner", [""]), 2: ("ttl_ms", NUMBER)}),
     "mend": (["a", 0, "beta.bulk"], {0: ("id", [""]), 1: ("has_letter", FLAG)}),
     "outcome_ack": (["member"], {}),
     "pause": (["acme", 1], {1: ("paused", FLAG)}),
+    "pause_gate": (["stripe", 1], {0: ("gate", [""]), 1: ("paused", FLAG)}),
     "promote": ([10, 0], {0: ("limit", NATURAL), 1: ("min_interval_ms", NUMBER)}),
     "reconcile": (["acme", "bulk", 10], {0: ("tenant", [""]), 1: ("lane", [""]), 2: ("limit", NATURAL)}),
+    "release_gate": (["stripe"], {0: ("gate", [""])}),
     "renew": (["a", "token"], {}),
     "rescue": ([10, 5000, 30_000], {0: ("limit", NATURAL), 1: ("gap_ms", NUMBER), 2: ("hold_ms", NUMBER)}),
+    "run_now": (["a", ""], {0: ("id", [""])}),
+    "save_checkpoint": (["a", "token", "[4]"], {0: ("job", [""]), 1: ("token", [""]), 2: ("state", [""])}),
+    "save_progress": (
+        ["a", "token", 4, 10],
+        {0: ("job", [""]), 1: ("token", [""]), 2: ("done", NUMBER), 3: ("total", NUMBER)},
+    ),
     "set_lanes": (["bulk", 2], {0: ("lane", [""]), 1: ("share", ["", "x", "0", "-1", "nan", "inf"])}),
+    "set_limit": (
+        ["stripe", 5, 50, 1000],
+        {
+            0: ("gate", [""]),
+            1: ("concurrency", NUMBER[1:]),
+            2: ("rate_count", NATURAL[1:]),
+            3: ("rate_per_ms", NATURAL),
+        },
+    ),
     "set_policy": (
         ["acme", "7", 1, 1.0, 5, 100, 0, 0, 50, 1000, "bulk", 3],
         {
@@ -108,12 +131,15 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
             14: ("block_ms", NUMBER),
         },
     ),
+    "stop": (["a", "", "end", "stopped by anna"], {0: ("id", [""]), 2: ("mode", ["", "kill"])}),
     "whereabouts": ([1, "beta.bulk", "a"], {0: ("queues", NUMBER)}),
+    "why": (["a"], {0: ("id", [""])}),
 }
 COUNTS = {name: [len(args) - 1] for name, (args, _) in CALLS.items()}
 COUNTS |= {"dead_ack": [0], "settle": [13, 14], "renew": [1], "set_policy": [6, 11], "set_lanes": [0, 1]}
+COUNTS |= {"batch_tell": [0, 1], "gates": []}
 COUNTS |= {"fate": [0], "key_holders": [0, 1, 2], "mend": [1], "outcome_ack": [0], "whereabouts": [1, 2]}
-ENDS_IN_A_LIST = {"claim", "settle", "dead_ack", "fate", "mend", "outcome_ack", "whereabouts"}
+ENDS_IN_A_LIST = {"batch_tell", "claim", "settle", "dead_ack", "fate", "gates", "mend", "outcome_ack", "whereabouts"}
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import count
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from jobops.engine.client import Engine
-from jobops.engine.fairness import FairModel
+from jobops.engine.fairness import FairModel, JobModel
 from jobops.engine.records import ClaimedJob, NewJob, Outcome, Policy
 from tests.engine.virtual_time import VirtualScripts, virtual
 
@@ -32,13 +33,17 @@ class EngineMachine(RuleBasedStateMachine):
         self.ids = count()
         self.slots = count()
         self.now = 0.0
-        self.model = FairModel(LANES)
+        self.model = self.make_model()
+        self.jobs: dict[str, JobModel] = {}
         self.queues: dict[str, list[str]] = {}
         self.attempts: dict[str, int] = {}
         self.policies: dict[str, Policy] = {}
         self.running: dict[str, ClaimedJob] = {}
         self.watched: set[str] = set()
         self.told: dict[str, str] = {}
+
+    def make_model(self) -> FairModel:
+        return FairModel(LANES)
 
     @property
     def scripts(self) -> VirtualScripts:
@@ -57,8 +62,9 @@ class EngineMachine(RuleBasedStateMachine):
         assert self.scripts.set_policy(policy)
         self.policies[policy.slug] = policy
         self.model.set_policy(
-            policy.slug, weight=policy.weight, cap=policy.cap, lane_caps=dict(policy.lane_caps), paused=policy.paused
-        )
+            policy.slug, self.now, weight=policy.weight, cap=policy.cap, lane_caps=dict(policy.lane_caps),
+            paused=policy.paused,
+        )  # fmt: skip
 
     @rule(slug=st.sampled_from(TENANTS), weight=st.sampled_from([0.5, 1.0, 2.0, 5.0]), cap=caps, lane_cap=caps,
           paused=st.booleans())  # fmt: skip
@@ -70,12 +76,24 @@ class EngineMachine(RuleBasedStateMachine):
           front=st.booleans(), n=st.integers(1, 4), watch=st.booleans())  # fmt: skip
     def enqueue(self, slug: str, lane: str, job_type: str, front: bool, n: int, watch: bool) -> None:
         for _ in range(n):
-            job_id = f"j{next(self.ids)}"
-            of = f"{job_id}:1" if watch else ""
-            job = NewJob(job_id, slug, lane, job_type, b"[]", max_attempts=2, lease_ms=1_500, front=front, replay_of=of)
-            self.watched |= {job_id} if watch else set()
-            assert self.scripts.enqueue(job).state == "queued"
-            self.model.enqueue(slug, lane, job_id, job_type, front=front)
+            self._enqueue(slug, lane, job_type, front=front, watch=watch)
+
+    def _enqueue(self, slug: str, lane: str, job_type: str, *, front: bool, watch: bool, resource: str = "") -> None:
+        job_id = f"j{next(self.ids)}"
+        job = NewJob(
+            job_id, slug, lane, job_type, b"[]", max_attempts=2, lease_ms=1_500, front=front, resource=resource,
+            replay_of=f"{job_id}:1" if watch else "",
+        )  # fmt: skip
+        self.watched |= {job_id} if watch else set()
+        assert self.scripts.enqueue(job).state == "queued"
+        self.jobs[job_id] = JobModel(job_id, job_type, resource=resource)
+        self._comes(job_id, slug, lane, front=front)
+
+    def _comes(self, job_id: str, slug: str, lane: str, *, front: bool) -> None:
+        """The job waits in its queue (again)."""
+        job = self.jobs[job_id]
+        job.front, job.runnable = front, math.floor(self.now)
+        self.model.enqueue(slug, lane, job)
 
     @rule(ms=st.sampled_from([0.25, 1.0, 10.0, 333.0, 2_000.0]))
     def time_passes(self, ms: float) -> None:
@@ -86,7 +104,7 @@ class EngineMachine(RuleBasedStateMachine):
     def claim(self, lanes: list[str]) -> ClaimedJob | None:
         slot = f"s{next(self.slots)}"
         got = self.scripts.claim(slot, 1, "w", lanes)
-        prefer = (got.job.tenant, got.job.lane) if got.job else None
+        prefer = [*self._passed_over(), *([(got.job.tenant, got.job.lane)] if got.job else [])]
         expected = self.model.claim(lanes, self.now, prefer=prefer)
         if got.job is None:
             assert expected is None
@@ -96,6 +114,10 @@ class EngineMachine(RuleBasedStateMachine):
         assert got.job.attempt == self.attempts[got.job.id] <= got.job.max_attempts
         self.running[got.job.id] = got.job
         return got.job
+
+    def _passed_over(self) -> list[tuple[str, str]]:
+        """Tenant and lane of those whose jobs the last claim met and did not start."""
+        return []
 
     @rule(job=claimed, stale=st.booleans())
     def succeed(self, job: ClaimedJob | None, stale: bool) -> None:
@@ -130,7 +152,7 @@ class EngineMachine(RuleBasedStateMachine):
         assert settled.outcome == "released"
         self.attempts[job.id] -= 1
         self.model.settle(job.id, self.now, learn=False)
-        self.model.enqueue(job.tenant, job.lane, job.id, job.job_type, front=True)
+        self._comes(job.id, job.tenant, job.lane, front=True)
 
     @precondition(lambda self: self.running)
     @rule(data=st.data())
@@ -154,7 +176,7 @@ class EngineMachine(RuleBasedStateMachine):
             del self.running[job.id]
             self.model.settle(job.id, self.now, learn=False, extra=200.0)
             if self.attempts[job.id] < job.max_attempts:
-                self.model.enqueue(job.tenant, job.lane, job.id, job.job_type, front=True)
+                self._comes(job.id, job.tenant, job.lane, front=True)
 
     @invariant()
     def leases_are_remembered(self) -> None:
@@ -190,7 +212,7 @@ class EngineMachine(RuleBasedStateMachine):
             waiting = [
                 j.decode() for slug in TENANTS for j in self.engine.redis.lrange(f"rq:queue:{slug}.{name}", 0, -1)
             ]
-            assert waiting == [job for slug in TENANTS for job, _ in self.model.queues.get((slug, name), ())]
+            assert waiting == [job.id for slug in TENANTS for job in self.model.queues.get((slug, name), ())]
 
 
 def test_the_scripts_pick_as_the_model_does(engine: Engine) -> None:

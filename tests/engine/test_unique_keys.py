@@ -40,6 +40,7 @@ def test_a_second_job_with_the_key_of_a_live_one_is_that_one(
     assert scripts.enqueue(job("second", key="k")) == Enqueued("first", "coalesced")
     assert dump(engine.redis) == before
     assert not engine.redis.exists("rq:job:second")
+    assert 86_000 < engine.redis.ttl(engine.keys.pushed("second")) <= 86_400
 
 
 def test_a_coalesced_id_stays_coalesced_when_the_first_job_has_ended(engine: Engine, scripts: Scripts) -> None:

@@ -45,6 +45,8 @@ TAKEN = [
     ("", lambda: env.redis_url("X", "unix:///d"), "unix:///d"),
     ("rediss://:p@h:6380/2", lambda: env.redis_url("X", ""), "rediss://:p@h:6380/2"),
     ("unix:///run/redis.sock?db=3", lambda: env.redis_url("X", ""), "unix:///run/redis.sock?db=3"),
+    ("redis+sentinel://h,i:1/main", lambda: env.redis_url("X", ""), "redis+sentinel://h,i:1/main"),
+    ("rediss+sentinel://u:p@[::1]:1/main/2?sentinel_password=q", lambda: env.redis_url("X", "")[:8], "rediss+s"),
     ("postgres://u:p%40@h:5433/shop", lambda: env.database("X", SQLITE)["PASSWORD"], "p@"),
     ("postgresql://u@%2Frun%2Fpg/shop", lambda: env.database("X", SQLITE)["HOST"], "/run/pg"),
     ("postgres://u@h/shop?sslmode=require", lambda: env.database("X", SQLITE)["OPTIONS"], {"sslmode": "require"}),
@@ -99,6 +101,12 @@ REFUSED = [
     ("redis://h/zero", lambda: env.redis_url("X", ""), "use a number"),
     ("redis:///0", lambda: env.redis_url("X", ""), "names no host"),
     ("unix://", lambda: env.redis_url("X", ""), "names no socket"),
+    ("redis+sentinel://h:26379", lambda: env.redis_url("X", ""), "names no primary, as the Sentinels call it"),
+    ("redis+sentinel:///main/0", lambda: env.redis_url("X", ""), "has no list of Sentinels"),
+    ("redis+sentinel://h:1,i:x/main", lambda: env.redis_url("X", ""), "HOST:26379,HOST2:26379/MASTERNAME/0"),
+    ("redis+sentinel://h:99999/main", lambda: env.redis_url("X", ""), "has no list of Sentinels"),
+    ("redis+sentinel://h/main/zero", lambda: env.redis_url("X", ""), "names the database 'zero': use a number"),
+    ("redis+sentinel://h/main?socket_timeout=x", lambda: env.redis_url("X", ""), "value for 'socket_timeout'"),
     ("mysql://u@h/shop", lambda: env.database("X", SQLITE), "postgres://"),
     ("postgres://u@h", lambda: env.database("X", SQLITE), "names no database"),
     ("nonsense", lambda: env.database("X", SQLITE), "is no URL"),
@@ -133,7 +141,13 @@ def test_a_bad_value_is_refused_in_one_line_that_names_the_variable_and_what_wou
     assert hint in line
 
 
-@pytest.mark.parametrize("url", ["redis://:s3cret/x@h:1/0", "redis://:s3cret@h:port/0", "http://u:s3cret@h"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("redis://:s3cret/x@h:1/0", "redis://:s3cret@h:port/0", "http://u:s3cret@h"),
+        *("redis+sentinel://:s3cret/x@h/main", "redis+sentinel://:s3cret@h", "redis+sentinel://:[s3cret@h/main"),
+    ],
+)
 def test_a_refused_url_does_not_show_its_password(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from pytest_django import Settings
 from jobops.embedded import EmbeddedRedis
 from jobops.engine.client import Engine
 from jobops.runtime import enqueuer, get_engine
+from jobops.runtime.memory import memory_guard
 from tests.runtime import factory
 from tests.tools import wait_for
 
@@ -24,6 +25,7 @@ def both(transactional_db: None, engine: Engine) -> Engine:
 def calm_enqueuer() -> None:
     """No test inherits the outage of another one."""
     enqueuer().__init__()  # type: ignore[misc]
+    memory_guard().__init__()  # type: ignore[misc]
 
 
 class Outage:

@@ -71,7 +71,7 @@ def test_check_names_each_job_type_that_breaks_a_line(both: Engine, capsys: pyte
     assert "a.silent: owner is missing" in shown
     assert "b.guessing: timeout is not set" in shown
     assert "billing.send:" not in shown
-    assert re.search(r"^not built +Long jobs checkpoint", shown, re.MULTILINE)
+    assert re.search(r"^not built +Schedules have an overlap", shown, re.MULTILINE)
 
 
 def test_check_in_json_holds_the_failures(both: Engine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,7 @@ def test_exit_codes_of_the_real_process(both: Engine) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.strip().splitlines()) == 1
     assert run("enqueue").returncode == 2
-    assert run("jobs", "list", "--state", "waiting").returncode == 2
+    assert run("jobs", "list", "--state", "paused").returncode == 2
     assert run("jobs", "list", "--limit", "0").returncode == 2
     helped = run("jobs", "--help")
     assert (helped.returncode, helped.stderr) == (0, "")

@@ -21,6 +21,7 @@ from jobops.engine.errors import EngineUnavailable, UnknownTenant
 from jobops.engine.link import is_away
 from jobops.runtime import enqueuer, lookup
 from jobops.runtime.enqueuer import pusher
+from jobops.runtime.memory import memory_guard
 from jobops.scheduling.duties import Context
 from jobops.steward import relay as relay_duty
 from tests.runtime.conftest import Outage
@@ -58,6 +59,7 @@ def test_a_commit_during_an_outage_loses_nothing_and_raises_nothing(outage: Outa
 
 def test_only_the_enqueue_that_met_the_outage_is_in_doubt(outage: Outage) -> None:
     """Trap 9: a row in doubt is parked after a day; an outage of days must not park what was never sent."""
+    memory_guard()._engine, memory_guard()._next_at = outage.engine, time.monotonic() + 60  # it was asked just now
     outage.begin()
     met = echo.using(tenant="acme").enqueue()
     later = [echo.using(tenant="acme").enqueue() for _ in range(3)]
@@ -66,6 +68,13 @@ def test_only_the_enqueue_that_met_the_outage_is_in_doubt(outage: Outage) -> Non
     doubtful = OutboxEntry.objects.exclude(first_pushed_at=None).values_list("pk", flat=True)
     assert list(doubtful) == [met.id]
     assert len(later) == 4
+
+
+def test_an_enqueue_that_could_not_even_ask_how_full_redis_is_leaves_no_doubt(outage: Outage) -> None:
+    """Nothing was sent."""
+    outage.begin()
+    assert echo.using(tenant="acme").enqueue().state == "outbox"
+    assert OutboxEntry.objects.get().first_pushed_at is None
 
 
 def test_a_relay_without_redis_marks_nothing(outage: Outage) -> None:
@@ -161,22 +170,35 @@ def test_an_enqueue_whose_answer_was_lost_arrives_once(both: Engine, monkeypatch
     assert not OutboxEntry.objects.exists()
 
 
-@pytest.mark.parametrize("trouble", ["full", "read-only"])
-def test_a_redis_that_takes_no_writes_is_an_outage(outage: Outage, trouble: str) -> None:
-    """RD-01, RD-04: the enqueue is clear about it, the outbox keeps the rows, and they drain by themselves."""
+def test_a_redis_that_takes_no_writes_is_an_outage(outage: Outage) -> None:
+    """RD-04: the enqueue is clear about it, the outbox keeps the rows, and they drain by themselves."""
     redis = outage.engine.redis
     outage.engine.scripts.load()
-    if trouble == "full":
-        redis.config_set("maxmemory", 1)
-    else:
-        redis.execute_command("REPLICAOF", "127.0.0.1", "1")
+    redis.execute_command("REPLICAOF", "127.0.0.1", "1")
+    handle = echo.using(tenant="acme").enqueue()
+    assert handle.state == "outbox"
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        relay_all(outage.engine)
+    assert is_away(raised.value)
+    redis.execute_command("REPLICAOF", "NO", "ONE")
+    relay_all(outage.engine)
+    assert waiting(outage.engine) == [handle.id]
+
+
+def test_a_redis_that_is_full_and_does_not_say_how_full_is_an_outage(
+    outage: Outage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RD-01 where nobody may ask for its memory: what it refuses goes to the outbox."""
+    redis = outage.engine.redis
+    outage.engine.scripts.load()
+    monkeypatch.setattr(memory_guard(), "is_tight", lambda: False)
+    redis.config_set("maxmemory", 1)
     handle = echo.using(tenant="acme").enqueue()
     assert handle.state == "outbox"
     with pytest.raises(Exception) as raised:  # noqa: PT011
         relay_all(outage.engine)
     assert is_away(raised.value)
     redis.config_set("maxmemory", 0)
-    redis.execute_command("REPLICAOF", "NO", "ONE")
     relay_all(outage.engine)
     assert waiting(outage.engine) == [handle.id]
 

@@ -9,11 +9,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection, transaction
 
+from dlq.locking import lock_letters
+from dlq.replaying import key_refusals
+from dlq.services import letter_replay, replay_batch
 from jobops.context.models import OutboxEntry
+from jobops.contracts.batches import Batch
 from jobops.engine.client import Engine
 from jobops.engine.errors import IntakeClosed, InvalidJob, UnknownTenant
 from jobops.runtime import enqueuer, lookup
 from tenants import services
+from tests.dlq import replays
 from tests.runtime.factory import echo, new_job, tenant, waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,11 +29,13 @@ def using(**options: object):  # type: ignore[no-untyped-def]
 
 
 def enqueue_every_way() -> None:
-    """OB-02: now, at a time, after a time, and in bulk."""
+    """OB-02: now, at a time, after a time, in bulk, and as a batch."""
     using().enqueue(1)
     using(run_after=timedelta(seconds=10)).enqueue(2)
     using(run_after=datetime.now(UTC) + timedelta(seconds=10)).enqueue(3)
     using().enqueue_many([{"value": 4}, {"value": 5}])
+    with Batch(tenant="acme") as batch:
+        batch.add(echo, 6)
 
 
 def test_a_job_is_not_to_be_seen_before_the_commit_and_is_pushed_right_after(both: Engine) -> None:
@@ -49,15 +56,33 @@ def test_a_rollback_leaves_nothing_of_any_way_to_enqueue(both: Engine) -> None:
         transaction.set_rollback(True)
     assert not OutboxEntry.objects.exists()
     assert both.redis.keys("rq:*") == []
+    assert both.redis.keys("jobops:batch*") == []
 
 
 def test_every_way_to_enqueue_arrives_after_the_commit(both: Engine) -> None:
     """OB-02"""
     with transaction.atomic():
         enqueue_every_way()
-        assert OutboxEntry.objects.count() == 5
-    assert len(waiting(both)) == 3
+        assert OutboxEntry.objects.count() == 6
+    assert len(waiting(both)) == 4
     assert both.redis.zcard("rq:scheduler:scheduled_jobs") == 2
+    assert not OutboxEntry.objects.exists()
+
+
+@pytest.mark.parametrize("commits", [False, True])
+def test_a_replay_belongs_to_its_transaction_too(both: Engine, commits: bool) -> None:
+    """OB-02: whoever replays a letter, alone or with others, within something that is rolled back."""
+    letters = [replays.dead(both, number=number) for number in range(3)]
+    forgotten = both.redis.dbsize()
+    with transaction.atomic():
+        letter_replay(letter_id=letters[0].pk, by="tests")
+        held = key_refusals(letters[1:])
+        assert replay_batch(lock_letters([letter.pk for letter in letters[1:]]), "tests", None, held) == {
+            letter.pk: "" for letter in letters[1:]
+        }
+        assert both.redis.dbsize() == forgotten
+        transaction.set_rollback(not commits)
+    assert len(waiting(both, "acme.bulk")) == (3 if commits else 0)
     assert not OutboxEntry.objects.exists()
 
 

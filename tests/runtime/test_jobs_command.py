@@ -106,6 +106,8 @@ def make_one_of_each(engine: Engine) -> dict[str, str]:
     enqueuer().enqueue(running)
     assert claim(engine) is not None
     ids["started"] = running.id
+    ids["waiting"] = enqueuer().enqueue(new_job(resource="nobody-has-set-its-limit")).id
+    assert claim(engine) is None
     ids["queued"] = enqueuer().enqueue(new_job()).id
     ids["scheduled"] = enqueuer().enqueue(new_job(delay_ms=3_600_000)).id
     ids["cancelled"] = enqueuer().enqueue(new_job()).id
@@ -125,7 +127,7 @@ def test_jobs_list_finds_a_job_in_every_state(both: Engine) -> None:
         assert {row["state"] for row in ask("jobs", "list", "--state", state, "--tenant", "acme")} == {state}
         assert ask("jobs", "show", job_id)["state"] == state
     live = [row["id"] for row in ask("jobs", "list")]
-    assert live == [ids[state] for state in ("started", "queued", "scheduled", "outbox")]
+    assert live == [ids[state] for state in ("started", "queued", "waiting", "scheduled", "outbox")]
     intake.run(Context(both))
     assert [row["id"] for row in ask("jobs", "list", "--state", "dead")] == [ids["dead"]]
     assert "'other' is not known" in refusal("jobs", "list", "--tenant", "other")[1]

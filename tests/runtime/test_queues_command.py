@@ -11,6 +11,7 @@ from jobops.engine.client import Engine
 from jobops.runtime import enqueuer
 from tenants import services
 from tenants.models import Tenant
+from tests.doctor import plant
 from tests.runtime.asking import ask, refusal, text
 from tests.runtime.conftest import Outage
 from tests.runtime.factory import claim, new_job, tenant
@@ -26,7 +27,8 @@ def test_queues_tells_depth_age_cap_weight_and_pause(both: Engine) -> None:
     rows = ask("queues")
     age = rows[0].pop("oldest_age")
     assert rows[0] == {
-        "tenant": "busy", "lane": "bulk", "depth": 2, "running": 1, "cap": None, "weight": 2.5, "paused": False,
+        "tenant": "busy", "lane": "bulk", "queue": "busy.bulk", "depth": 2, "waiting": 0, "running": 1, "cap": None,
+        "weight": 2.5, "paused": False, "served": False,
     }  # fmt: skip
     assert 0 <= age < 30
     assert [(row["tenant"], row["depth"], row["oldest_age"], row["paused"]) for row in rows[1:]] == [
@@ -52,6 +54,23 @@ def test_queues_shows_work_in_a_lane_that_the_settings_no_longer_name(both: Engi
         assert [(row["lane"], row["depth"]) for row in rows if row["depth"]] == [("former", 1)]
     assert [row["queue"] for row in ask("jobs", "list")] == ["acme.former"]
     assert sorted(row["lane"] for row in ask("queues")) == ["bulk", "former", "interactive"]
+
+
+def test_queues_that_nobody_serves_are_shown(both: Engine) -> None:
+    """RD-02: push 50 to a new queue name."""
+    plant.worker(both, lanes=("interactive",))
+    enqueuer().enqueue(new_job(lane="bulk"))
+    for queue in ("renamed", "acme.newlane"):
+        both.redis.sadd("rq:queues", f"rq:queue:{queue}")
+        both.redis.rpush(f"rq:queue:{queue}", *map(str, range(50)))
+    rows = {row["queue"]: row for row in ask("queues")}
+    assert {name: row["served"] for name, row in rows.items()} == {
+        "acme.bulk": False, "acme.interactive": True, "renamed": False, "acme.newlane": False,
+    }  # fmt: skip
+    assert (rows["renamed"]["tenant"], rows["renamed"]["lane"], rows["renamed"]["depth"]) == (None, None, 50)
+    assert (rows["acme.newlane"]["tenant"], rows["acme.newlane"]["lane"]) == ("acme", "newlane")
+    assert "renamed" in text("queues")
+    assert "renamed" not in [row["queue"] for row in ask("queues", "--tenant", "acme")]
 
 
 def test_a_redis_that_does_not_answer_is_one_clear_line(outage: Outage) -> None:

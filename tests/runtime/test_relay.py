@@ -95,12 +95,16 @@ def test_first_pushed_at_is_committed_before_the_push(both: Engine) -> None:
     assert seen[0] is not None
 
 
-def test_one_row_that_can_never_be_sent_is_parked_and_the_others_flow(both: Engine) -> None:
+def test_one_row_that_can_never_be_sent_is_parked_and_the_others_flow(
+    both: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
     """OB-05: row 1 names an unknown tenant; rows 2 to 100 are delivered; row 1 is parked after some tries."""
     bad, good = new_job(tenant="nobody"), [new_job() for _ in range(99)]
     leave_behind(bad, *good)
+    began = time.monotonic()
     relay.relay(pusher())
     assert waiting(both) == [job.id for job in good]
+    assert time.monotonic() - began < 5
     waits = []
     for _ in range(relay.PARK_AFTER - 1):
         row = OutboxEntry.objects.get()
@@ -113,6 +117,9 @@ def test_one_row_that_can_never_be_sent_is_parked_and_the_others_flow(both: Engi
     row = OutboxEntry.objects.get()
     assert (row.pk, row.state, row.parked_as, row.attempts) == (bad.id, "parked", "refused", relay.PARK_AFTER)
     assert "nobody" in row.last_error
+    (alert,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert "1 outbox row(s) of tenant nobody parked after 10 refusal(s)" in alert
+    assert outbox.backlog() == outbox.Backlog(0, None, 1), "what counts the lag counts it"
     tenant("nobody")
     assert relay.unpark(bad.id)
     assert relay.relay(pusher()) == 1

@@ -66,8 +66,8 @@ def test_a_list_is_a_list_also_when_it_is_empty_and_a_table_for_people(pusher: R
     assert "tenants create SLUG" in run("list")[0]
     run("create", "acme")
     lines = run("list")[0].splitlines()
-    assert lines[0].split() == ["slug", "name", "weight", "cap", "depth", "limit", "paused", "intake"]
-    assert lines[1].split() == ["acme", "acme", "1", "10", "-", "no", "open"]
+    assert lines[0].split() == ["slug", "name", "weight", "cap", "rate", "depth", "limit", "paused", "intake"]
+    assert lines[1].split() == ["acme", "acme", "1", "10", "-", "-", "no", "open"]
 
 
 def test_pause_and_resume(pusher: Recorder) -> None:

@@ -12,7 +12,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from dlq.models import DeadLetter, State
 from jobops.audit.models import AuditEntry
 from jobops.context.models import OutboxEntry
-from jobops.engine.client import Engine
+from jobops.engine.client import Engine, connect
 from jobops.engine.errors import UnknownTenant
 from jobops.engine.records import NewJob
 from tenants import leftovers as leftover
@@ -166,12 +166,8 @@ def test_a_delayed_id_that_is_no_job_does_not_stand_in_the_way(plugged: Engine) 
 def test_without_redis_nothing_is_deleted(plugged: Engine, pusher: Recorder, force: bool) -> None:
     tenant = tenant_create(slug="acme", by="test").tenant
 
-    class Gone:
-        def __getattr__(self, name: str) -> object:
-            raise RedisConnectionError("connection refused")
-
     pusher.away = True
-    away = Engine(Gone(), lanes=LANES)  # type: ignore[arg-type]
+    away = Engine(connect("redis://127.0.0.1:1/0"), lanes=LANES)  # nobody listens there
     with pytest.raises(EngineAway, match="Redis could not be reached"):
         tenant_delete(tenant=tenant, by="test", engine=away, force=force)
     tenant.refresh_from_db()

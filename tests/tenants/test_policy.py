@@ -9,6 +9,7 @@ from django.db.models import F
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from jobops.engine.client import Engine
+from jobops.engine.errors import InvalidJob
 from jobops.engine.records import Policy
 from tenants import policy
 from tenants.errors import EngineAway
@@ -98,6 +99,18 @@ def test_one_tenant_that_the_engine_refuses_does_not_hold_up_the_others(plugged:
     assert push_all(plugged.scripts) == 2
     assert [tenant.slug for tenant in stale()] == ["b"]
     assert plugged.scripts.policy("c") is not None
+
+
+def test_a_rate_that_is_none_is_the_pushs_to_refuse_and_holds_up_nobody(plugged: Engine) -> None:
+    """Written past the services: who compares policies reads on, and the others are pushed."""
+    bad = Tenant.objects.create(slug="bad", rate="nonsense")
+    Tenant.objects.create(slug="good", rate="2/3s")
+    assert push_all(plugged.scripts) == 1
+    assert plugged.scripts.policy("bad") is None
+    assert plugged.scripts.policy("good") == policy_of(Tenant.objects.get(slug="good"))
+    assert policy_of(bad) != policy_of(Tenant(slug="bad", pk=bad.pk))
+    with pytest.raises(InvalidJob, match="rate: cannot be used; write it as"):
+        plugged.scripts.set_policy(policy_of(bad))
 
 
 def test_a_key_of_another_kind_in_redis_does_not_hold_up_the_others(plugged: Engine) -> None:

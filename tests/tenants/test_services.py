@@ -7,6 +7,7 @@ import threading
 import pytest
 from django.db import connection, transaction
 
+from jobops.engine.rates import Rate
 from tenants.access import can_resume
 from tenants.errors import AlreadyPaused, InvalidTenant, NotPaused, PausedByStaff, TenantExists, TenantGone
 from tenants.models import Tenant
@@ -31,11 +32,13 @@ def test_a_new_tenant_has_the_defaults_and_its_policy_is_in_force(pusher: Record
 def test_all_fields_reach_the_engine(pusher: Recorder) -> None:
     tenant_create(
         slug="acme", by="test", name="Acme Inc", weight=2, cap=None, lane_caps={"bulk": 3}, depth_limit=100,
-        intake_closed=True,
+        intake_closed=True, rate="3000/60s",
     )  # fmt: skip
     (policy,) = pusher.pushed
     assert (policy.weight, policy.cap, dict(policy.lane_caps)) == (2.0, None, {"bulk": 3})
     assert (policy.depth_limit, policy.intake_closed) == (100, True)
+    assert policy.rate == Rate(3000, 60_000)
+    assert Tenant.objects.get().rate == "3000/m"
 
 
 def test_a_slug_is_taken_once(pusher: Recorder) -> None:
@@ -65,6 +68,9 @@ def test_slugs_that_would_break_a_queues_name_are_refused(slug: str) -> None:
         ({"lane_caps": {"express": 1}}, "lane_caps: there is no lane 'express'; the lanes are bulk, interactive"),
         ({"lane_caps": {"bulk": 0}}, "lane_caps.bulk: 0 must be"),
         ({"lane_caps": 3}, "lane_caps: 3 must map lanes"),
+        ({"rate": "fast"}, "rate: 'fast' is no rate; write it as .* or none"),
+        ({"rate": "1/8d"}, "rate: '1/8d' is out of bounds"),
+        ({"rate": 5}, "rate: 5 is no rate"),
         ({"name": "a\0b"}, "name: .*control characters"),
         ({"name": "a" * 201}, "name: must be at most 200 characters, not 201"),
         ({"colour": "red"}, "colour: a tenant has no such field"),

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from jobops.engine.client import Engine
-from jobops.web.selectors import reach, snapshot
+from jobops.web.selectors import outside, reach, snapshot
 from tests.web.world import World
 
 
@@ -17,6 +17,7 @@ def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test reads its own numbers, and reads them anew for each request."""
     monkeypatch.setattr(snapshot, "KEEP_S", 0.0)
     monkeypatch.setattr(reach, "AWAY_S", 0.0)
+    monkeypatch.setattr(outside, "PARKED_KEEP_S", 0.0)
     snapshot.forget()
     yield
     snapshot.forget()

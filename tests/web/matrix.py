@@ -11,6 +11,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from dlq.models import BulkAction, DeadLetter
 from jobops.audit.models import AuditEntry
+from jobops.batches.models import Batch
+from jobops.limits.models import LimitChange, Pause
 from tenants.models import Tenant
 from tests.web.world import World
 
@@ -38,6 +40,7 @@ MAY_CANCEL = gets(302, 302, 302, 403, 403, 403, 404)
 AUDIT = gets(200, 200, 200, 403, 200, 403, 403)
 SUPERUSER = gets(200, 403, 403, 403, 403, 403, 403)
 TRIAGE_ACTS = gets(302, 302, 302, 403, 403, 403, 403)
+OPERATES = gets(302, 302, 403, 403, 403, 403, 403)
 # A bulk action is its maker's; of the tenants' people nobody sees what staff made.
 STAFF_ONLY_EXISTS = gets(200, 200, 200, 200, 404, 404, 404)
 STAFF_ONLY_ACTS = gets(302, 302, 302, 403, 404, 404, 404)
@@ -76,7 +79,19 @@ RULES: dict[str, Rule] = {
     "bulk-cancel": Rule(ACT, STAFF_ONLY_ACTS),
     "bulk-undo": Rule(ACT, STAFF_ONLY_ACTS),
     "job": Rule(READ, STAFF_OR_OWN),
+    "job-cancel": Rule(ACT, MAY_CANCEL),
+    "job-stop": Rule(ACT, MAY_CANCEL, REASON),
+    "job-run-now": Rule(ACT, MAY_CANCEL),
     "workers": Rule(READ, STAFF),
+    "limits": Rule(READ, STAFF),
+    "limits-pause": Rule(ACT, TRIAGE_ACTS, {"on": "all:", "reason": "x"}),
+    "limits-resume": Rule(ACT, TRIAGE_ACTS, {"on": "all:"}),
+    "limits-set": Rule(ACT, OPERATES, {"on": "type:mail.send_order_mail", "concurrency": "3", "reason": "x"}),
+    "limits-reset": Rule(ACT, OPERATES, {"on": "type:mail.send_order_mail"}),
+    "limits-release": Rule(ACT, OPERATES, {"on": "type:mail.send_order_mail"}),
+    "batches": Rule(READ, EVERYBODY),
+    "batch": Rule(READ, STAFF_OR_OWN),
+    "batch-cancel": Rule(ACT, MAY_CANCEL),
     "catalog": Rule(READ, STAFF),
     "audit": Rule(READ, AUDIT),
     "audit-export": Rule(ACT, SUPERUSER, {"format": "csv"}),
@@ -89,7 +104,9 @@ RULES: dict[str, Rule] = {
     "live-letter": Rule(READ, STAFF_OR_OWN),
     "live-bulk": Rule(READ, STAFF_ONLY_EXISTS),
     "live-job": Rule(READ, STAFF_OR_OWN),
+    "live-batch": Rule(READ, STAFF_OR_OWN),
     "live-workers": Rule(READ, STAFF),
+    "live-limits": Rule(READ, STAFF),
 }
 PUBLIC = {"login", "alive", "ready"}
 SIGNED_IN = {"sign-out"}
@@ -119,6 +136,7 @@ class Things:
     letter_id: int
     bulk_id: int
     endpoint: str = "payments"
+    batch_id: str = "0" * 32
 
     def address(self, name: str) -> str:
         """The URL of this name for these things."""
@@ -126,11 +144,14 @@ class Things:
 
 
 def things_of(world: World, tenant: Tenant) -> Things:
-    """A job, an open letter and a drafted bulk action, made by staff, of this tenant."""
+    """A job, an open letter, a drafted bulk action, made by staff, and a batch of this tenant."""
     letter = world.letter(tenant)
     bulk = BulkAction.objects.create(kind="replay", by="somebody of ours", matched=1)
     bulk.members.create(letter=letter)
-    return Things(tenant.slug, world.enqueue(tenant.slug), letter.pk, bulk.pk)
+    batch = Batch.objects.create(
+        id=f"batch-{tenant.slug}", tenant=tenant.slug, tenant_uid=str(tenant.pk), state="running", total=1
+    )
+    return Things(tenant.slug, world.enqueue(tenant.slug), letter.pk, bulk.pk, batch_id=batch.pk)
 
 
 MISSING = Things("nobody", "0" * 32, 2**40, 2**40, "nothing")
@@ -143,4 +164,7 @@ def state_of_everything() -> list[Any]:
         list(DeadLetter.objects.order_by("pk").values("pk", "state", "replays", "discard_reason")),
         list(BulkAction.objects.order_by("pk").values("pk", "state", "kind")),
         list(AuditEntry.objects.order_by("pk").values("pk", "action")),
+        list(Batch.objects.order_by("pk").values("pk", "state")),
+        list(Pause.objects.order_by("pk").values("target", "name")),
+        list(LimitChange.objects.order_by("pk").values("resource", "concurrency", "rate")),
     ]

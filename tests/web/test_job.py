@@ -65,9 +65,9 @@ def test_each_state_is_a_sentence(world: World, send: None) -> None:
         done: ("send succeeded in", "Send succeeded in"),
         dead: ("send gave up after 1 attempt", "Send did not work; tried 1 time"),
         dropped: ("send ended without success, as its contract allows", "Send ended without success"),
-        running: ("send is running, for 0", "Send is running, for 0"),
+        running: ("send is running, for ", "Send is running, for "),
         later: ("send runs in 1\N{NO-BREAK SPACE}h\N{NO-BREAK SPACE}59\N{NO-BREAK SPACE}min", "Send runs in 1"),
-        waiting: ("send waits, for 0", "Send waits, for 0"),
+        waiting: ("send waits, for ", "Send waits, for "),
         cancelled: ("send was cancelled", "Send was cancelled"),
     }
     for job_id, (to_staff, to_own) in sentences.items():
@@ -218,7 +218,7 @@ def test_redis_being_away_is_said_and_a_poll_gets_503(world: World, monkeypatch:
         raise RedisConnectionError("redis://:s3cret@host")
 
     client = world.client(Role.OPERATOR)
-    monkeypatch.setattr(jobs, "lookup", away)
+    monkeypatch.setattr(jobs, "why", away)
     monkeypatch.setattr(snapshot, "get_engine", away)
     for url in ("/", "/tenants/", "/workers/", "/jobs/abc/"):
         answer = client.get(url)
@@ -242,7 +242,7 @@ def test_while_redis_is_away_a_dead_job_is_shown_from_its_letter(world: World, m
     acme, rival = world.tenant("acme"), world.tenant("rival")
     letter, foreign = world.letter(acme, error="the provider did not answer"), world.letter(rival)
     staff, own = world.client(Role.ON_CALL), world.client(Role.TENANT_VIEWER, acme)
-    monkeypatch.setattr(jobs, "lookup", away)
+    monkeypatch.setattr(jobs, "why", away)
     monkeypatch.setattr(reach, "AWAY_S", 60.0)
     text = body(staff, letter.job_id)
     for shown in ("send gave up after 3 attempts", "Redis cannot be reached.", "the provider did not answer"):

@@ -194,8 +194,8 @@ def test_huge_arguments_make_no_huge_page(world: World) -> None:
     acme = world.tenant("acme")
     payload = json.dumps({"args": [], "kwargs": {"blob": "x" * 3_000_000, "password": "hunter2hunter2"}})
     letter = world.letter(acme, payload=payload, error="refused hunter2hunter2")
-    for _ in range(24):
-        letter.pk, letter.job_id = None, letter.job_id[:-2] + f"{_:02}"
+    for number in range(24):
+        letter.pk, letter.job_id = None, f"job-{number}"
         letter.save(force_insert=True)
     began = timezone.now()
     text = body(world.client(Role.SUPERUSER))

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from jobops.engine.records import Outcome
+from jobops.web.selectors import snapshot
 from tenants.roles import Role
 from tests.web.world import World
 
@@ -133,3 +134,20 @@ def test_a_phone_tells_one_lanes_oldest_job_from_the_others(world: World) -> Non
     assert 'data-l="Bulk oldest"' in text
     assert 'data-l="Interactive oldest"' in text
     assert "once there were 20 starts" in text
+
+
+def test_queues_that_nobody_serves_are_told(world: World) -> None:
+    """RD-02: within two minutes; here at once, as nothing is remembered in tests."""
+    world.tenant("acme")
+    world.enqueue("acme")
+    world.worker()
+    world.engine.redis.sadd("rq:queues", "rq:queue:renamed")
+    world.engine.redis.rpush("rq:queue:renamed", *map(str, range(50)))
+    world.engine.scripts.set_lanes({"former": 1.0})
+    world.enqueue("acme", lane="former")
+    snapshot.forget()
+    text = body(world.client(Role.ON_CALL))
+    assert "50 jobs wait in queue renamed, which is no queue of a tenant and a lane here" in text
+    assert "1 job waits in lane former, which JOBOPS_LANES no longer names, and no living worker serves it" in text
+    assert "in lane bulk" not in text
+    assert "renamed" not in body(world.client(Role.TENANT_ADMIN, world.tenant("other")))

@@ -60,6 +60,22 @@ def fail(job: ClaimedJob, times: int = 10**9) -> None:
         raise ValueError(f"attempt {job.attempt} fails")
 
 
+def postpone(job: ClaimedJob, times: int, calls: str) -> Outcome | None:
+    """Asks to come again, so many times; ``calls`` is a file that counts them."""
+    with Path(calls).open("a+") as file:
+        file.write(".")
+        file.flush()
+        return Outcome.postponed(50, "Busy", "not now") if file.tell() <= times else None
+
+
+def discard(job: ClaimedJob) -> Outcome:
+    return Outcome.discarded("Gone", "its row is gone")
+
+
+def poison(job: ClaimedJob) -> Outcome:
+    return Outcome.failed("poison", "ValueError", "never")
+
+
 def swallow_everything(job: ClaimedJob, seconds: float) -> str:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -226,4 +242,6 @@ class FunctionRunner:
             return Outcome.failed("timeout", "JobTimeout", "swallowed", delay_ms=retry_ms)
         if marks:
             mark(marks, "end", job)
+        if isinstance(result, Outcome):
+            return result
         return Outcome.succeeded(json.dumps(result).encode())

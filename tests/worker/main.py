@@ -6,6 +6,9 @@ import json
 import logging
 import sys
 
+from tests.worker import shifted_clock  # noqa: F401  (first: others take the clocks by name)
+
+# isort: split
 from jobops.engine.client import Engine, connect
 from jobops.engine.supervisor import Supervisor
 from jobops.engine.worker_options import WorkerOptions
@@ -20,6 +23,7 @@ def main() -> int:
     socket_timeout = options.pop("socket_timeout", 5.0)
     hooks = HOOKS[options.pop("hooks", "none")]
     lanes = options.pop("lanes", ["interactive", "bulk"])
+    options["job_types"] = frozenset(options.pop("job_types", ()))
 
     def engine() -> Engine:
         return Engine(connect(url, socket_timeout=socket_timeout), lanes={"interactive": 4.0, "bulk": 1.0})

@@ -52,6 +52,28 @@ def test_failures_retries_and_deaths_survive_lost_answers(proxy: CuttingProxy, c
     assert worker.stop() == 0
 
 
+def test_every_other_outcome_survives_lost_answers(proxy: CuttingProxy, crew: Crew, tmp_path: Path) -> None:
+    """Postponed, discarded, dead at once: each is settled once, and counts as it should."""
+    crew.tenant(cap=2)
+    postponed = [crew.enqueue("postpone", times=2, calls=str(tmp_path / f"calls-{n}")) for n in range(3)]
+    discarded = [crew.enqueue("discard") for _ in range(3)]
+    poisoned = [crew.enqueue("poison") for _ in range(3)]
+    crew.url = proxy.url
+    worker = crew.start(processes=2)
+    for job in postponed:
+        view = crew.wait_end(job, seconds=40)
+        assert (view.state, view.attempts) == ("succeeded", 1)
+        assert len(crew.marks("start", job)) == 3
+    for jobs, state in ((discarded, "discarded"), (poisoned, "dead")):
+        for job in jobs:
+            view = crew.wait_end(job, seconds=40)
+            assert (view.state, view.attempts, len(crew.marks("start", job))) == (state, 1, 1)
+    assert len(crew.engine.scripts.dead_batch()) == 3
+    assert crew.running() == 0
+    assert worker.stop() == 0
+    assert "too late" not in worker.text()
+
+
 def test_a_release_whose_answer_is_lost_gives_back_one_attempt(proxy: CuttingProxy, crew: Crew) -> None:
     job = crew.enqueue("sleep", seconds=60, fields={"max_attempts": 1})
     crew.url = proxy.url

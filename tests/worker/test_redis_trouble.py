@@ -6,8 +6,6 @@ import os
 import signal
 import time
 
-from redis import Redis
-
 from jobops.embedded import EmbeddedRedis
 from tests.tools import wait_for
 from tests.worker.crew import Crew
@@ -33,26 +31,6 @@ def test_an_outcome_waits_for_a_restarted_redis(own_crew: Crew, own_redis: Embed
     assert (view.state, view.attempts) == ("succeeded", 1)
     assert slot_pids(crew) == before
     assert crew.wait_end(crew.enqueue("nothing")).state == "succeeded"
-
-
-def test_a_read_only_redis_is_waited_for(own_crew: Crew) -> None:
-    """Like a failover: the old master is read-only for a while. No process ends, no attempt is used up."""
-    crew = own_crew
-    crew.start(processes=2)
-    crew.wait_slots(2)
-    before = slot_pids(crew)
-    job = crew.enqueue("sleep", seconds=1, fields={"lease_ms": 30_000})
-    crew.wait_mark("start", job)
-    admin = Redis.from_url(crew.url)
-    admin.config_set("replica-serve-stale-data", "yes")
-    admin.execute_command("REPLICAOF", "127.0.0.1", "1")
-    crew.wait_mark("end", job)
-    time.sleep(1.5)
-    admin.execute_command("REPLICAOF", "NO", "ONE")
-    admin.close()
-    view = crew.wait_end(job)
-    assert (view.state, view.attempts) == ("succeeded", 1)
-    assert slot_pids(crew) == before
 
 
 def test_redis_away_for_longer_than_the_lease(own_crew: Crew, own_redis: EmbeddedRedis) -> None:

@@ -11,6 +11,7 @@ from jobops.engine.clock import SECOND, now_ns
 from jobops.engine.endings import Endings
 from jobops.engine.errors import EngineUnavailable
 from jobops.engine.fleet import Child
+from jobops.engine.keys import Keys
 from jobops.engine.renewals import Renewals
 from jobops.engine.upkeep import Identity, Upkeep
 from jobops.engine.worker import fence_margin
@@ -34,6 +35,7 @@ class Scripts:
 class Engine:
     def __init__(self, scripts: Scripts) -> None:
         self.scripts = scripts
+        self.keys = Keys()
 
 
 class Fleet:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -48,9 +50,15 @@ def test_a_second_signal_hurries(crew: Crew) -> None:
     job = crew.enqueue("sleep", seconds=60)
     crew.wait_mark("start", job)
     worker.process.send_signal(signal.SIGINT)
-    time.sleep(0.5)  # one that follows within a moment counts as the same
-    worker.process.send_signal(signal.SIGTERM)
-    assert worker.process.wait(10) == 0
+
+    for _ in range(10):
+        # One that follows within a moment counts as the same, and a busy machine makes moments long.
+        time.sleep(0.5)
+        worker.process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.process.wait(1)
+            break
+    assert worker.process.wait(0) == 0
     assert (crew.job(job).state, crew.job(job).attempts) == ("queued", 0)
 
 

@@ -31,15 +31,30 @@ def classifier_of(job_type: JobType) -> Classifier:
 
 
 def used_in_code(func: Callable[..., Any]) -> tuple[str, ...]:
-    """Which of ``Poison``, ``Discard`` and ``RetryLater`` the function names, itself or in helpers of its module.
+    """Which of ``Poison``, ``Discard`` and ``RetryLater`` the function names, itself or in helpers of its module."""
+    found: set[str] = set()
+    for function, name in _named_in(func):
+        value = function.__globals__.get(name)
+        found.update(signal.__name__ for signal in SIGNALS if value is signal)
+        if value is None and name in _SIGNAL_NAMES and "jobops" in function.__code__.co_names:
+            found.add(name)  # imported in the function, or read as jobops.Poison
+    return tuple(sorted(found))
 
-    Read from the compiled code; nothing is run. What a helper of another module raises is not seen.
+
+def checkpoints_in_code(func: Callable[..., Any]) -> bool:
+    """Whether the function calls a ``checkpoint``, itself or in helpers of its module."""
+    return any(name == "checkpoint" for _, name in _named_in(func))
+
+
+def _named_in(func: Callable[..., Any]) -> Iterator[tuple[FunctionType, str]]:
+    """The names that the function and the helpers of its module use, each with who uses it.
+
+    Read from the compiled code; nothing is run. What a helper of another module does is not seen.
     """
     first = inspect.unwrap(func)
     if not inspect.isfunction(first):
-        return ()
+        return
     seen: set[FunctionType] = set()
-    found: set[str] = set()
     waiting = [first]
     while waiting and len(seen) < MOST_HELPERS:
         function = waiting.pop()
@@ -48,12 +63,9 @@ def used_in_code(func: Callable[..., Any]) -> tuple[str, ...]:
         seen.add(function)
         for name in _names(function.__code__):
             value = function.__globals__.get(name)
-            found.update(signal.__name__ for signal in SIGNALS if value is signal)
             if inspect.isfunction(value) and value.__module__ == first.__module__:
                 waiting.append(value)
-            elif value is None and name in _SIGNAL_NAMES and "jobops" in function.__code__.co_names:
-                found.add(name)  # imported in the function, or read as jobops.Poison
-    return tuple(sorted(found))
+            yield function, name
 
 
 def _names(code: CodeType) -> Iterator[str]:

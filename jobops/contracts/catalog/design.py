@@ -26,10 +26,27 @@ class Classifier:
 
 
 @dataclass(frozen=True, slots=True)
+class JobLimits:
+    """What limits a job type's starts over all tenants and workers, in words; empty: nothing.
+
+    ``resource``: what it shares with others. ``declared``: what the contracts say together of the resource, or of the
+    type alone; ``by``: those that say it. ``changed``: what operators put in its place, and who.
+    """
+
+    resource: str = ""
+    declared: str = ""
+    concurrency: int | None = None
+    rate: str = ""
+    by: tuple[str, ...] = ()
+    changed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class JobDesign:
     """One job type. Durations in seconds; empty texts and None where the contract says nothing.
 
-    ``owner`` and ``drain_sla_s`` are those in force; ``promises_owner``, ``promises_sla``: the contract gives them.
+    ``owner`` and ``drain_sla_s`` are those in force; ``promises_owner``, ``promises_sla``, ``promises_result_ttl``: the
+    contract gives them. ``checkpoints``: its code, or a helper of its module, saves how far it is.
     """
 
     name: str
@@ -53,6 +70,14 @@ class JobDesign:
     promises_sla: bool
     redacted: tuple[str, ...]
     run_times: RunTimes
+    checkpoints: bool = False
+    limits: JobLimits = JobLimits()
+    on_unknown: str = "run"
+    dedup_window_s: float | None = None
+    on_full: str = "refuse"
+    result_ttl_s: float = 0.0
+    promises_result_ttl: bool = False
+    keep_results: int | None = None
     faults: tuple[Fault, ...] = ()
 
 

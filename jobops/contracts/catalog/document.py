@@ -64,6 +64,17 @@ def _contract(job: JobDesign) -> dict[str, Any]:
     sorts = job.classifier
     return {
         "idempotency_key_or_guard": job.guard or None,
+        "on_unknown": job.on_unknown if job.guard else None,
+        "dedup_window": job.dedup_window_s,
+        "on_full": job.on_full,
+        "result_ttl": job.result_ttl_s,
+        "result_ttl_by_default": not job.promises_result_ttl,
+        "keep_results": job.keep_results,
+        "resource": job.limits.resource or None,
+        "concurrency": job.limits.concurrency,
+        "rate": job.limits.rate or None,
+        "limits_declared_by": list(job.limits.by),
+        "limits_changed": job.limits.changed or None,
         "attempts": job.attempts,
         "backoff": job.backoff,
         "jitter": job.jitter,
@@ -80,7 +91,7 @@ def _contract(job: JobDesign) -> dict[str, Any]:
         "drain_sla": job.drain_sla_s,
         "drain_sla_by_default": not job.promises_sla,
         "alert": NOT_BUILT,
-        "checkpoint_granularity": NOT_BUILT,
+        "checkpoint_granularity": "in code" if job.checkpoints else None,
         "redact": list(job.redacted),
     }
 

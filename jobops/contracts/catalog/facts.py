@@ -92,9 +92,11 @@ class Live:
 @dataclass(frozen=True, slots=True)
 class Measured:
     """All that only the running system knows. ``live`` None: Redis did not answer or was not asked, as ``missing``
-    says; ``tenants`` None: the database likewise."""
+    says; ``tenants`` None: the database likewise. ``changed_limits``: gate → what operators put in place of the
+    declared limit, in words."""
 
     run_times: Mapping[str, RunTimes] = field(default_factory=dict)
     live: Live | None = None
     tenants: TenantCounts | None = None
     missing: str = ""
+    changed_limits: Mapping[str, str] = field(default_factory=dict)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from jobops.contracts.catalog.classifier import classifier_of
-from jobops.contracts.catalog.design import JobDesign
+from jobops.contracts.calls import result_ttl_s
+from jobops.contracts.catalog.classifier import checkpoints_in_code, classifier_of
+from jobops.contracts.catalog.design import JobDesign, JobLimits
 from jobops.contracts.catalog.facts import Installation, RunTimes
 from jobops.contracts.catalog.words import NOT_BUILT, one_line
+from jobops.contracts.declared_limits import Declared, gate_of
 from jobops.contracts.job_type import JobType
+from jobops.engine.gates import type_gate
 
 TRIGGER = f"enqueued by code; schedules: {NOT_BUILT}"
 
 
-def job_design(job_type: JobType, run_times: RunTimes, installation: Installation) -> JobDesign:
+def job_design(job_type: JobType, run_times: RunTimes, installation: Installation, limits: JobLimits) -> JobDesign:
     """What this type promises, with what is used in place of what it does not promise."""
     backoff = job_type.backoff
     sla = job_type.drain_sla
@@ -41,7 +44,33 @@ def job_design(job_type: JobType, run_times: RunTimes, installation: Installatio
         promises_sla=sla is not None,
         redacted=tuple(sorted(job_type.redact)),
         run_times=run_times,
+        checkpoints=checkpoints_in_code(job_type.func),
+        limits=limits,
+        on_unknown=job_type.on_unknown,
+        dedup_window_s=job_type.dedup_window.total_seconds() if job_type.dedup_window else None,
+        on_full=job_type.on_full,
+        result_ttl_s=result_ttl_s(job_type),
+        promises_result_ttl=job_type.result_ttl is not None,
+        keep_results=job_type.keep_results,
         faults=job_type.faults,
+    )
+
+
+def job_limits(job_type: JobType, declared: Mapping[str, Declared], changed: Mapping[str, str]) -> JobLimits:
+    """What limits this type's starts. ``changed``: gate → what operators put in place of what is declared."""
+    gate = gate_of(job_type)
+    found = declared.get(gate, Declared(gate))
+    return JobLimits(
+        resource=job_type.resource,
+        declared=str(found.limit) if found.limit else "",
+        concurrency=found.limit.concurrency,
+        rate=str(found.limit.rate) if found.limit.rate is not None else "",
+        by=found.by,
+        changed="; ".join(
+            f"{changed[each]}{' for the job type alone' if each != gate else ''}"
+            for each in dict.fromkeys((gate, type_gate(job_type.name)))
+            if each in changed
+        ),
     )
 
 

@@ -23,7 +23,7 @@ _ARGUMENTS = {
     "retries": ("max_attempts", "backoff", "retry_on", "poison_on", "discard_on"),
     "visibility": ("timeout", "lease"),
     "ownership": ("owner", "drain_sla"),
-    "fairness": ("lane",),
+    "fairness": ("lane", "resource", "concurrency", "rate"),
 }
 """Which line a value that cannot be used belongs to, by the first word of its argument."""
 
@@ -34,14 +34,14 @@ def judge(jobs: Sequence[JobDesign], installation: Installation, measured: Measu
         "visibility", "Visibility is above the run time", jobs, lambda job: _visibility(job, installation)
     )
     return (
-        _line("idempotency", "Every job is idempotent or guarded", jobs, _idempotency, _guards_note(jobs),
-              [*_unimportable(installation)]),
+        _line("idempotency", "Every job is idempotent or guarded", jobs, _idempotency,
+              more=[*_unimportable(installation)]),
         _line("retries", "Attempts, backoff with jitter, classifier", jobs, _retries),
         replace(visibility, measured=_p99_known(jobs)),
         _line("ownership", "Owner, drain SLA and alert", jobs, _ownership, f"alert: {NOT_BUILT}"),
-        Line("checkpoints", "Long jobs checkpoint", State.NOT_BUILT, f"checkpoints: {NOT_BUILT}; {_long_note(jobs)}"),
-        _line("fairness", "Fairness is bounded", jobs, lambda job: _fairness(job, installation),
-              more=[*_unserved(jobs, measured)]),
+        _line("checkpoints", "Long jobs checkpoint", jobs, _checkpoints, _long_note(jobs)),
+        _line("fairness", "Fairness is bounded", jobs, lambda job: _fairness(job, installation), _shared_note(jobs),
+              [*_unserved(jobs, measured)]),
         Line("schedules", "Schedules have an overlap and a missed-run policy", State.NOT_BUILT,
              f"schedules: {NOT_BUILT}"),
         _line("drain", "Graceful drain", jobs, lambda job: _drain(job, installation),
@@ -96,9 +96,17 @@ def _idempotency(job: JobDesign) -> Iterator[str]:
         yield f'idempotent={job.idempotent!r} gives no reason: say why a second run is safe ("upserts by invoice id")'
 
 
-def _guards_note(jobs: Sequence[JobDesign]) -> str:
-    guarded = [job.name for job in jobs if job.guard and not job.idempotent]
-    return f"calling guards: {NOT_BUILT}, and only a guard has {listed(guarded)}" if guarded else ""
+def _checkpoints(job: JobDesign) -> Iterator[str]:
+    if is_long(job) and not job.checkpoints:
+        yield (
+            f"may run for {span(job.timeout_s)} and begins again from nothing: call `current_job().checkpoint(…)`, "
+            "or cut it into shorter jobs"
+        )
+
+
+def _shared_note(jobs: Sequence[JobDesign]) -> str:
+    resources = sorted({job.limits.resource for job in jobs if job.limits.resource})
+    return f"shared resources: {listed(resources)}" if resources else ""
 
 
 def _unimportable(installation: Installation) -> Iterator[Failure]:
@@ -150,6 +158,9 @@ def _ownership(job: JobDesign) -> Iterator[str]:
 def _fairness(job: JobDesign, installation: Installation) -> Iterator[str]:
     if job.lane not in installation.lanes:
         yield f"lane {job.lane!r} is not configured: the lanes are {listed(installation.lanes)}"
+    limits = job.limits
+    if limits.resource and not limits.declared and not limits.changed:
+        yield f"needs resource {limits.resource}, which nobody limits: give concurrency= or rate= to one that names it"
 
 
 def _unserved(jobs: Sequence[JobDesign], measured: Measured) -> Iterator[Failure]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from jobops.contracts.catalog.chapters import boundaries, fairness, observability, risks, scaling, scheduling
 from jobops.contracts.catalog.design import Catalog
 from jobops.contracts.catalog.facts import Installation, Measured, RunTimes
-from jobops.contracts.catalog.jobs import job_design
+from jobops.contracts.catalog.jobs import job_design, job_limits
 from jobops.contracts.catalog.lines import judge
+from jobops.contracts.declared_limits import declared_limits
 from jobops.contracts.job_type import JobType
 
 CHAPTERS = (
@@ -18,9 +19,16 @@ CHAPTERS = (
 
 def make_catalog(job_types: Iterable[JobType], installation: Installation, measured: Measured) -> Catalog:
     """The execution design of these job types, by name."""
+    found = sorted(job_types, key=lambda job_type: job_type.name)
+    declared = declared_limits(found)
     jobs = tuple(
-        job_design(job_type, measured.run_times.get(job_type.name, RunTimes()), installation)
-        for job_type in sorted(job_types, key=lambda job_type: job_type.name)
+        job_design(
+            job_type,
+            measured.run_times.get(job_type.name, RunTimes()),
+            installation,
+            job_limits(job_type, declared, measured.changed_limits),
+        )
+        for job_type in found
     )
     return Catalog(
         version=installation.version,

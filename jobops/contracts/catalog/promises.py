@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jobops.contracts.catalog.design import Classifier, JobDesign
+from jobops.contracts.catalog.design import Classifier, JobDesign, JobLimits
 from jobops.contracts.catalog.facts import RunTimes
-from jobops.contracts.catalog.words import NOT_BUILT, NOT_MEASURED, counted, span
+from jobops.contracts.catalog.words import NOT_BUILT, NOT_MEASURED, counted, listed, span
 
 NOT_TOLD = "not told"
 NO_GUARD = "no guard, and no key of its own: the key of a call (`using(key=…)`) coalesces while its job lives"
+NO_WINDOW = "none: a key is free when its job has ended"
+ON_FULL = {
+    "refuse": "an enqueue is refused",
+    "spill": "waits in the outbox until there is room",
+    "drop_oldest": "the oldest waiting job of its key gives way",
+}
+ON_UNKNOWN = {
+    "run": "one that was cut off, so that nobody knows whether it happened, runs again",
+    "dead": "one that was cut off, so that nobody knows whether it happened, becomes a dead letter",
+}
+CHECKPOINTS = "where its code calls `checkpoint`: a run that is started again goes on from there"
+NO_CHECKPOINTS = "none: a run that is started again begins from nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +39,28 @@ def design_parts(job: JobDesign) -> Iterator[Part]:
     yield Part("trigger", job.trigger)
     yield Part("expected duration", f"less than its time-out of {span(job.timeout_s)}", duration(job.run_times))
     yield Part("side effects", job.side_effects or f"{NOT_TOLD}: the function has no docstring")
-    yield Part("guard", f"{job.guard}; calling it: {NOT_BUILT}" if job.guard else "none")
+    yield Part("guard", job.guard or "none")
     yield Part("idempotency", job.idempotent or NOT_TOLD)
     yield Part("lane", job.lane)
 
 
 def contract_parts(job: JobDesign) -> Iterator[Part]:
     """What it promises: retries, visibility, ownership, checkpoints."""
-    yield Part("idempotency key or guard", f"guard {job.guard} ({NOT_BUILT})" if job.guard else NO_GUARD)
+    yield Part("idempotency key or guard", _guard(job))
+    yield Part("dedup window", span(job.dedup_window_s) if job.dedup_window_s else NO_WINDOW)
     yield Part("attempts", f"{job.attempts}")
     yield Part("backoff", job.backoff if job.attempts > 1 else "none: nothing is tried again")
     yield from _classified(job.classifier)
     yield Part("lease", f"{span(job.lease_s)}, renewed while the job runs")
     yield Part("time-out", span(job.timeout_s), p99(job.run_times))
+    yield from _limits(job.limits)
+    yield Part("at the depth limit", ON_FULL.get(job.on_full, job.on_full))
+    yield Part("result kept", _retention(job))
     yield Part("owner", job.owner if job.promises_owner else f"{job.owner}, by default: the contract names none")
     sla = span(job.drain_sla_s)
     yield Part("drain SLA", sla if job.promises_sla else f"{sla}, by default: the contract gives none")
     yield Part("alert", NOT_BUILT)
-    yield Part("checkpoint granularity", f"{NOT_BUILT}: a run that is started again begins from nothing")
+    yield Part("checkpoint granularity", CHECKPOINTS if job.checkpoints else NO_CHECKPOINTS)
     yield Part("masked arguments", ", ".join(job.redacted) or "none, beside what is called a password or the like")
     if job.aliases:
         yield Part("former names", ", ".join(job.aliases))
@@ -62,6 +78,26 @@ def duration(times: RunTimes) -> str:
 def p99(times: RunTimes) -> str:
     """The measured slowest hundredth in words."""
     return f"p99 up to {span(times.p99_s)}" if times.p99_s is not None else NOT_MEASURED
+
+
+def _guard(job: JobDesign) -> str:
+    return f"guard {job.guard}; {ON_UNKNOWN.get(job.on_unknown, job.on_unknown)}" if job.guard else NO_GUARD
+
+
+def _limits(limits: JobLimits) -> Iterator[Part]:
+    """What it declares, or others that share its resource, and what operators put in its place."""
+    declared = limits.declared or "none"
+    if limits.by and limits.resource:
+        declared = f"{declared} (declared by {listed(limits.by)})"
+    if limits.resource:
+        yield Part("resource", limits.resource)
+    yield Part("limits of the resource" if limits.resource else "limits", declared, limits.changed)
+
+
+def _retention(job: JobDesign) -> str:
+    usual = "" if job.promises_result_ttl else ", by default"
+    most = f"; the newest {job.keep_results:,} of each tenant" if job.keep_results else ""
+    return f"{span(job.result_ttl_s)}{usual}{most}"
 
 
 def _classified(classifier: Classifier) -> Iterator[Part]:

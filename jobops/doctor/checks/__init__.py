@@ -1,9 +1,11 @@
 """The checks, one small file each, in the order in which they are run and told."""
 
 from jobops.doctor.checks import (
+    batches,
     epoch,
     flight,
     jobs,
+    limits,
     outbox,
     owners,
     policies,
@@ -23,11 +25,13 @@ CHECKS: tuple[Check, ...] = (
     epoch.check,
     processes.check,
     policies.check,
+    limits.check,
     jobs.check,
     flight.check,
     rings.check,
     queues.check,
     outbox.check,
+    batches.check,
     replays.check,
     revived.check,
     owners.check,

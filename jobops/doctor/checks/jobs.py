@@ -21,6 +21,7 @@ from jobops.doctor.suspects import Suspects, mend
 from jobops.doctor.untold import Finished, untold
 from jobops.doctor.verdicts import ENDED, LIVE
 from jobops.engine import keys as rq
+from jobops.engine.gates import read_gates
 from jobops.engine.link import is_away
 
 _RECORD = ("status", "jo_type", "jo_tenant", "jo_runnable", "jo_started", "jo_attempt", "jo_died", "jo_replay_of")
@@ -30,7 +31,7 @@ def check(site: Site) -> Iterator[Finding]:
     """Jobs in no place or in two, entries and leases without a job, deaths and ends of replays that nobody recorded."""
     began_ms = site.engine.scripts.now_ms()
     seen, suspects = SeenIds(), Suspects(site)
-    for place in (_leases, _delayed, _queues):
+    for place in (_leases, _delayed, _waiting, _queues):
         yield from place(site, seen, suspects)
     seen.close()
     yield from _records(site, seen, suspects, began_ms)
@@ -60,6 +61,26 @@ def _delayed(site: Site, seen: SeenIds, suspects: Suspects) -> Iterator[Finding]
     for chunk in walk.members(site.engine, rq.RQ_SCHEDULED):
         seen.add(chunk)
         yield from suspects.confirm(dict.fromkeys(_misplaced(site, chunk, {"status": b"scheduled"}), ""))
+
+
+def _waiting(site: Site, seen: SeenIds, suspects: Suspects) -> Iterator[Finding]:
+    for gate in read_gates(site.engine):
+        right = {"status": b"rate_limited", "jo_waits": gate.name.encode()}
+        for chunk in walk.members(site.engine, site.engine.keys.waiting(gate.name)):
+            seen.add(chunk)
+            odd = [*_misplaced(site, chunk, right), *_uncounted(site, chunk)]
+            yield from suspects.confirm(dict.fromkeys(odd, ""))
+
+
+def _uncounted(site: Site, chunk: list[bytes]) -> list[str]:
+    """Ids that wait at a gate and are not among those that their queue counts."""
+    origins = [walk.text(origin) for (origin,) in walk.fields(site.engine, chunk, "origin")]
+    waiting = [(raw, origin) for raw, origin in zip(chunk, origins, strict=True) if walk.is_ours(origin)]
+    with site.engine.redis.pipeline(transaction=False) as pipe:
+        for raw, origin in waiting:
+            pipe.zscore(site.engine.keys.held(*rq.split_queue(origin)), raw)
+        scores = walk.told(pipe.execute(raise_on_error=False))
+    return [walk.text(raw) for (raw, _), score in zip(waiting, scores, strict=True) if score is None]
 
 
 def _queues(site: Site, seen: SeenIds, suspects: Suspects) -> Iterator[Finding]:

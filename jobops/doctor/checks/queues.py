@@ -10,7 +10,7 @@ from jobops.doctor.findings import Finding
 from jobops.doctor.site import Site
 from jobops.engine import keys as rq
 from jobops.engine.lanes import known_lanes
-from jobops.engine.worker_views import read_supervisors
+from jobops.engine.worker_views import read_supervisors, served_lanes
 from tenants.models import Tenant
 
 
@@ -55,5 +55,5 @@ def _unserved(site: Site, depths: Counter[str], example: dict[str, str]) -> Iter
         yield Finding("queue_unserved", "lane", lane, text)
 
 
-def _served(site: Site) -> set[str]:
-    return {lane for worker in read_supervisors(site.engine) if worker.state == "running" for lane in worker.lanes}
+def _served(site: Site) -> frozenset[str]:
+    return served_lanes(read_supervisors(site.engine))

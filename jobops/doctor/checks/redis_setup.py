@@ -12,6 +12,7 @@ from jobops.doctor.findings import Finding, NotRepaired
 from jobops.doctor.site import Site
 from jobops.engine.client import Engine
 from jobops.engine.link import is_away
+from jobops.runtime.memory import memory_guard
 
 _PERMANENTLY = "set for as long as this server runs: write it into its configuration too"
 
@@ -25,6 +26,9 @@ def check(site: Site) -> Iterator[Finding]:
         text = f"maxmemory-policy is {policy}: a full Redis drops jobs that wait instead of refusing new ones{lost}"
         remedy = partial(_set, site.engine, "maxmemory-policy", "noeviction")
         yield Finding("eviction_on", "redis", "", text, remedy=remedy)
+    if memory_guard().is_tight():
+        text = f"{memory_guard().why()}: enqueues go to the outbox until it has more, or some is freed"
+        yield Finding("memory_tight", "redis", "", text)
     if not int(info.get("aof_enabled", 0)):
         text = "there is no append-only file: a restart loses what changed since the last snapshot, or everything"
         yield Finding("append_only_off", "redis", "", text, remedy=partial(_set, site.engine, "appendonly", "yes"))

@@ -41,21 +41,23 @@ def _wrong(engine: Engine, tenant: str, lane: str) -> str:
     queue, keys = f"{tenant}.{lane}", engine.keys
     with engine.redis.pipeline(transaction=True) as pipe:
         pipe.llen(rq.rq_queue(queue))
+        pipe.zcard(keys.held(tenant, lane))
+        pipe.zscore(keys.parked(), f"tenant:{tenant}")
         pipe.hmget(keys.tenant(tenant), "weight", "paused", "cap", f"cap:{lane}")
         pipe.zcard(keys.inflight(tenant))
         pipe.zcard(rq.rq_wip(queue))
         pipe.zscore(keys.ring(lane), tenant)
         pipe.zscore(keys.active(lane), tenant)
         pipe.sismember(rq.RQ_QUEUES, rq.rq_queue(queue))
-        depth, policy, inflight, started, ring, active, listed = pipe.execute()
+        depth, held, parked, policy, inflight, started, ring, active, listed = pipe.execute()
     weight, paused, cap, lane_cap = policy
     has_room = _below(inflight, cap) and _below(started, lane_cap)
-    if depth and weight and paused != b"1" and has_room and ring is None:
+    if depth and weight and paused != b"1" and has_room and ring is None and parked is None:
         return f"{depth} of its jobs wait and it may run, but it is not in the ring of {lane}: nothing starts"
     if not depth and ring is not None:
         return f"it is in the ring of {lane}, but nothing of it waits"
-    if bool(depth) != (active is not None):
-        return f"{depth} of its jobs wait, but the index of waiting tenants says {'none' if depth else 'some'}"
+    if bool(depth + held) != (active is not None):
+        return f"{depth + held} of its jobs wait, but the index of waiting tenants says {'some' if active else 'none'}"
     if depth and not listed:
         return f"{depth} of its jobs wait, but RQ's list of queues does not have it: RQ's tools and reconcile miss it"
     return ""

@@ -1,7 +1,7 @@
 -- abandon: the process of a slot is gone. The slot is closed for ever (a request of its still on the way does nothing)
 -- and its lease, if any, ends at once as a lost attempt.
--- ARGV: prefix, slot, cause (worker_lost|timeout), error
--- Answers: none, retry or dead.
+-- ARGV: prefix, slot, cause (worker_lost|timeout|stopped), error
+-- Answers: none, retry, dead or stopped (the lease carries the mark of a stop, or the cause says so).
 -- Events: as settle.
 -- @include args keys relief clock iso counters ring queue lease batch death outcome kept finish
 arg_count(4)

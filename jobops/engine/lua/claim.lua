@@ -15,7 +15,7 @@ if asked == 'same' then
   if record then return {'job', record} end
 end
 local record, wait = claim(slot, worker, token, lanes, block, s[6] == '1')
-answer(slot, seq, '', record, not record and wait > 0)
+answer(slot, seq, '', record, not record and wait > 0, s[6])
 wake_all()
 if record then return {'job', record} end
 return {'none', wait}

@@ -5,5 +5,6 @@
 arg_count(2)
 local slug = arg_text(2, 'slug')
 for _, lane in ipairs(rcall('HKEYS', k('lanes'))) do rcall('ZREM', k('ring', lane), slug) end
+rcall('ZREM', k('parked'), 'tenant:' .. slug)
 rcall('SET', k('gone', slug), '1', 'EX', 604800) -- its running jobs have nowhere to come back to
 return rcall('DEL', k('tenant', slug))

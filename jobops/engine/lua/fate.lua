@@ -5,7 +5,8 @@
 --          A job that was coalesced is missing.
 -- @include args keys clock ring queue
 arg_count(2, 1)
-local STATES = {queued = 'alive', started = 'alive', scheduled = 'alive', deferred = 'alive', failed = 'dead',
+local STATES = {queued = 'alive', started = 'alive', scheduled = 'alive', rate_limited = 'alive', deferred = 'alive',
+  failed = 'dead',
   canceled = 'cancelled', stopped = 'cancelled', finished = 'succeeded'}
 local ATTEMPTS = 50 -- looked through for the death of a job whose record is gone
 

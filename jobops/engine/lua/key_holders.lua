@@ -3,7 +3,7 @@
 -- Answers: for each triple the job's id, or '' when the key is free.
 -- @include args keys
 arg_count(4, 3)
-local LIVE, answers = {queued = true, started = true, scheduled = true}, {}
+local LIVE, answers = {queued = true, started = true, scheduled = true, rate_limited = true}, {}
 for i = 2, #ARGV, 3 do
   local id = rcall('GET', k('key', ARGV[i], ARGV[i + 1], ARGV[i + 2]))
   local f = id and rcall('HMGET', 'rq:job:' .. id, 'status', 'jo_tenant_uid') or {}

@@ -3,7 +3,7 @@
 -- ARGV: prefix, id, has_letter (1/0: its death is in the database), queue... (looked into besides its own)
 -- Answers: what was done, a text for each; nothing when nothing was wrong.
 -- Events: as settle.
--- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan places flight
+-- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan places flight stay
 arg_count(3, 1)
 local id, has_letter = arg_text(2, 'id'), arg_flag(3, 'has_letter')
 local p, done = places(id, {unpack(ARGV, 4)}), {}
@@ -32,6 +32,10 @@ local function leave_delayed()
   if rcall('ZREM', SCHEDULED, id) == 1 then note('taken out of the delayed jobs') end
 end
 
+local function leave_waiting()
+  if leave_rooms(id, p) then note('taken out of a waiting room') end
+end
+
 local function drop_leftovers()
   if leave_flight(id, p) then note('its leftover lease dropped') end
 end
@@ -41,6 +45,7 @@ local belongs = {}
 function belongs.queued()
   drop_leftovers()
   leave_delayed()
+  leave_waiting()
   local extra = p.entries[p.queue] - 1
   if extra < 0 then
     rcall('LPUSH', own, id) -- first, as it has waited long; since when, its record still says
@@ -53,9 +58,22 @@ function belongs.queued()
   end
 end
 
+function belongs.rate_limited()
+  if p.waits == '' then
+    rcall('HSET', 'rq:job:' .. id, 'status', 'queued') -- at which gate nobody knows: it will meet its gates anew
+    return belongs.queued()
+  end
+  drop_leftovers()
+  leave_queue()
+  leave_delayed()
+  if leave_rooms(id, p, p.waits) then note('taken out of a waiting room') end
+  if stay_in_room(id, p) then note('put back into the waiting room of ' .. p.waits) end
+end
+
 function belongs.scheduled()
   drop_leftovers()
   leave_queue()
+  leave_waiting()
   if not p.delayed then
     rcall('ZADD', SCHEDULED, p.due / 1000, id)
     note('put back among the delayed jobs')
@@ -65,6 +83,7 @@ end
 function belongs.started()
   leave_queue()
   leave_delayed()
+  leave_waiting()
   local did = stay_in_flight(id, p)
   if did then note(did) end
 end
@@ -73,8 +92,10 @@ function belongs.finished()
   drop_leftovers()
   leave_queue()
   leave_delayed()
+  leave_waiting()
 end
 belongs.canceled = belongs.finished
+belongs.stopped = belongs.finished
 
 function belongs.failed()
   belongs.finished()

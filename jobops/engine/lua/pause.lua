@@ -2,7 +2,7 @@
 -- ARGV: prefix, slug ('' all), paused (1/0)
 -- Answers: 1, or 0 when the tenant is not known.
 -- Events: on resume, wake-up tokens.
--- @include args keys clock ring
+-- @include args keys clock release
 arg_count(3)
 local slug, paused = ARGV[2], arg_flag(3, 'paused')
 if slug == '' then

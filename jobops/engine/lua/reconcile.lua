@@ -1,9 +1,10 @@
 -- reconcile: repairs one queue against what it should say. Outsiders (plain RQ enqueues, a partly restored Redis, a
--- write that was cut off) leave jobs that no ring entry speaks for, and running jobs that no lease speaks for.
+-- write that was cut off) leave jobs that no ring entry speaks for, running jobs that no lease speaks for, and waiting
+-- rooms that disagree.
 -- ARGV: prefix, tenant, lane, limit
 -- Answers: {recovered, ring, active}
 -- Events: as settle.
--- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan
+-- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan rooms
 arg_count(4)
 local slug, lane, limit = arg_text(2, 'tenant'), arg_text(3, 'lane'), arg_int(4, 'limit', 1)
 local queue = queue_name(slug, lane)
@@ -25,11 +26,13 @@ for _, id in ipairs(rcall('ZRANGE', k('inflight', slug), 0, limit - 1)) do
 end
 if rcall('EXISTS', k('inflight', slug)) == 0 then rcall('SREM', k('busy'), slug) end
 
+tidy_rooms(slug, lane, limit)
 local in_ring, in_active = rcall('ZSCORE', k('ring', lane), slug), rcall('ZSCORE', k('active', lane), slug)
 note_oldest(slug, lane)
 ring_enter(slug, lane)
 local ring_now, active_now = rcall('ZSCORE', k('ring', lane), slug), rcall('ZSCORE', k('active', lane), slug)
-if rcall('EXISTS', k('tenant', slug)) == 0 and rcall('EXISTS', 'rq:queue:' .. queue, 'rq:wip:' .. queue) == 0 then
+if rcall('EXISTS', k('tenant', slug)) == 0 and rcall('EXISTS', 'rq:queue:' .. queue, 'rq:wip:' .. queue,
+  k('held', queue)) == 0 then
   rcall('SREM', 'rq:queues', 'rq:queue:' .. queue) -- of a deleted tenant, and empty
 end
 for _, registry in ipairs({'rq:finished:', 'rq:canceled:', 'rq:failed:'}) do

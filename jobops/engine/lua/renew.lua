@@ -10,7 +10,7 @@ local answers = {}
 for i = 2, #ARGV, 2 do
   local id = ARGV[i]
   local f = rcall('HMGET', k('lease', id), 'token', 'tenant', 'lane', 'started', 'charged', 'lease', 'timeout',
-    'slot')
+    'slot', 'gates')
   local alive = f[1] == ARGV[i + 1] and rcall('ZSCORE', k('leases'), id)
   local limit = alive and math.floor(tonumber(f[4]) / 1000) + tonumber(f[7]) + KILL
   if not alive or now >= limit then
@@ -19,9 +19,13 @@ for i = 2, #ARGV, 2 do
     local expiry = math.min(now + tonumber(f[6]), limit)
     rcall('ZADD', k('leases'), 'XX', expiry, id)
     rcall('ZADD', k('inflight', f[2]), 'XX', expiry, id)
+    for gate in string.gmatch(f[9] or '', '[^\n]+') do
+      rcall('ZADD', k('inflight', 'resource', gate), 'XX', expiry, id)
+    end
     local more = (now_us - tonumber(f[4])) / 1000 - tonumber(f[5])
     if more > 0 then
-      charge(f[2], f[3], rcall('HGET', k('tenant', f[2]), 'weight'), more)
+      local t = rcall('HMGET', k('tenant', f[2]), 'weight', 'vt:' .. f[3])
+      charge(f[2], f[3], t[1], t[2], more)
       rcall('HSET', k('lease', id), 'charged', tonumber(f[5]) + more)
     end
     rcall('EXPIRE', k('slot', f[8] or ''), SLOT_TTL) -- a long job asks nothing that would keep its slot's record

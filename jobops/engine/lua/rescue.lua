@@ -10,13 +10,13 @@ local limit, gap, hold_for = arg_int(2, 'limit', 1), arg_int(3, 'gap_ms', 0), ar
 local tick = rcall('HMGET', CELL, 'rescue_tick', 'rescue_hold', 'rescue_hold_for')
 needs_no_memory()
 rcall('HSET', CELL, 'rescue_tick', now)
-local hold = tonumber(tick[2] or 0)
+local held = tonumber(tick[2] or 0)
 if tick[1] and now - tonumber(tick[1]) > gap then
-  hold = now + hold_for
-  rcall('HSET', CELL, 'rescue_hold', hold, 'rescue_hold_for', hold_for)
+  held = now + hold_for
+  rcall('HSET', CELL, 'rescue_hold', held, 'rescue_hold_for', hold_for)
 end
 -- A hold further ahead than one was ever set is from before the clock was set back.
-if now < hold and hold - now <= math.max(hold_for, tonumber(tick[3] or 0)) then return {0, 0, 1} end
+if now < held and held - now <= math.max(hold_for, tonumber(tick[3] or 0)) then return {0, 0, 1} end
 
 local moved, dead = 0, 0
 for _, id in ipairs(rcall('ZRANGEBYSCORE', k('leases'), '-inf', now, 'LIMIT', 0, limit)) do
@@ -27,7 +27,7 @@ for _, id in ipairs(rcall('ZRANGEBYSCORE', k('leases'), '-inf', now, 'LIMIT', 0,
   end)
   if ended == 'dead' then dead = dead + 1 elseif ended == 'retry' then moved = moved + 1 end
   -- Its hash was lost, or it is no job's: reconcile finds what there is of it by its queue.
-  if lease and not fine then pcall(drop_lease, lease) end
+  if lease and not fine then pcall(let_go, lease) end
   if not lease or not fine then rcall('ZREM', k('leases'), id) end
 end
 return {moved, dead, 0}

@@ -2,7 +2,8 @@
 -- ARGV: prefix, how many queues, queue... (looked into besides each job's own), id...
 -- Answers: for each id {id, status ('' no record), tenant, lane, flat pairs of queue and how often it stands there,
 --          in leases (1/0), has a lease's hash (1/0), delayed (1/0), deaths not taken yet, in flight (1/0), in RQ's
---          started registry (1/0)}
+--          started registry (1/0), gates in whose waiting it stands, in its queue's held (1/0),
+--          the gate that its record says it waits for ('' none)}
 -- @include args keys clock ring queue places
 arg_count(3, 1)
 local count = arg_int(2, 'queues', 0)
@@ -18,6 +19,6 @@ for i = 3 + count, #ARGV do
     end
   end
   answers[#answers + 1] = {ARGV[i], p.status, p.slug, p.lane, lists, flag(p.lease), flag(p.lease_hash),
-    flag(p.delayed), p.deaths, flag(p.inflight), flag(p.wip[1])}
+    flag(p.delayed), p.deaths, flag(p.inflight), flag(p.wip[1]), p.rooms, flag(p.held), p.waits}
 end
 return answers

@@ -1,4 +1,4 @@
-"""``manage.py jobs``: list, show, cancel and unpark single jobs."""
+"""``manage.py jobs``: lists jobs, tells of single ones, and does to them what people may do."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dlq.own_errors import OWN_ERRORS
-from dlq.payloads import secrets_in
-from dlq.selectors import letter_of_job
-from jobops.contracts import masking, registry
-from jobops.contracts.secret_values import Secrets
-from jobops.engine.errors import InvalidJob
-from jobops.engine.payload import decode, decode_result
-from jobops.engine.records import JobView
+from jobops.contracts import registry
 from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso, unknown_tenant, whole
+from jobops.management.job_rows import answer, details, summary
 from jobops.runtime import listing, lookup
-from jobops.runtime.job_actions import job_cancel, job_cancel_by_key, job_unpark
+from jobops.runtime.job_actions import job_cancel, job_cancel_by_key, job_run_now, job_stop, job_unpark
+from jobops.runtime.why import why
+from jobops.runtime.why_records import Reason, at
 from tenants.models import Tenant
 
 MOST = 10_000
@@ -27,35 +23,56 @@ _NOT_CANCELLABLE = {
     "started": "it is running",
     "ended": "it has ended already",
 }
+_NOT_STOPPABLE = {
+    "not_found": "nothing is kept of it, or it never existed",
+    "not_running": "it is not running; `jobs cancel` ends one that waits",
+}
+_NOT_BEFORE_TIME = {
+    "not_found": "nothing is kept of it, or it never existed",
+    "not_scheduled": "it is neither delayed nor backing off; `jobs why` tells what it waits for",
+}
+_NOTHING_KEPT = (
+    "nothing is kept of it, or it never existed: results are kept as long as their contract says, cancelled jobs for a "
+    "day, dead letters until their retention ends"
+)
 
 
 class Command(OperatorCommand):
-    help = "Lists jobs, shows one, cancels a waiting one, or sends a parked outbox row on its way again."
+    help = "Lists jobs, shows one and why it does not run; cancels, stops or starts one before its time."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Sub-commands of the command."""
-        actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|cancel|unpark")
+        actions = parser.add_subparsers(
+            dest="action", required=True, metavar="list|show|why|cancel|stop|run-now|unpark"
+        )
         shown = actions.add_parser("list", help="jobs of a state (without --state: the live ones)")
         shown.add_argument("--tenant", metavar="SLUG", help="only this tenant's")
         shown.add_argument("--state", choices=listing.STATES, help="only jobs in this state")
         shown.add_argument("--limit", type=whole(1, MOST), default=50, metavar="N", help="at most so many (default 50)")
         one = actions.add_parser("show", help="one job")
         one.add_argument("id", metavar="ID")
-        stop = actions.add_parser("cancel", help="end a waiting or delayed job before it runs")
-        stop.add_argument("id", metavar="ID", nargs="?")
-        stop.add_argument("--key", help="by key instead of id; needs --tenant and --job")
-        stop.add_argument("--tenant", metavar="SLUG", help="of this tenant only")
-        stop.add_argument("--job", help="name of the job type, with --key")
+        reasons = actions.add_parser("why", help="why a job does not run, or what became of it")
+        reasons.add_argument("id", metavar="ID")
+        end = actions.add_parser("cancel", help="end a waiting or delayed job before it runs")
+        end.add_argument("id", metavar="ID", nargs="?")
+        end.add_argument("--key", help="by key instead of id; needs --tenant and --job")
+        end.add_argument("--job", help="name of the job type, with --key")
+        stop = actions.add_parser("stop", help="end a running job: kill its process and what it started")
+        stop.add_argument("id", metavar="ID")
+        stop.add_argument("--retry", action="store_true", help="run it again at once, as its next attempt")
+        stop.add_argument("--reason", default="", help="kept with the job and in the audit")
+        now = actions.add_parser("run-now", help="send a delayed job, or one that backs off, to its queue at once")
+        now.add_argument("id", metavar="ID")
+        for each in (end, stop, now):
+            each.add_argument("--tenant", metavar="SLUG", help="of this tenant only")
         again = actions.add_parser("unpark", help="push a parked outbox row again, at the risk of a second run")
         again.add_argument("id", metavar="ID")
-        for each in (shown, one, stop, again):
+        for each in (shown, one, reasons, end, stop, now, again):
             super().add_arguments(each)
 
     def run(self, options: dict[str, Any]) -> None:
         """Do the sub-command."""
-        {"list": self._list, "show": self._show, "cancel": self._cancel, "unpark": self._unpark}[options["action"]](
-            options
-        )
+        getattr(self, "_" + options["action"].replace("-", "_"))(options)
 
     def _list(self, options: dict[str, Any]) -> None:
         tenant, state, limit = options["tenant"], options["state"], options["limit"]
@@ -82,6 +99,51 @@ class Command(OperatorCommand):
             text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
             self.stdout.write(f"{name:<15} {'-' if value is None else _printable(text)}")
 
+    def _why(self, options: dict[str, Any]) -> None:
+        found = why(options["id"])
+        if found is None:
+            raise Refused(f"job {options['id']}: {_NOTHING_KEPT}")
+        if options["as_json"]:
+            self.print_json(answer(found))
+            return
+        self.stdout.write(f"{found.id}  {found.state}")
+        for reason in found.reasons:
+            self._tell(reason)
+        if found.estimate:
+            self.stdout.write(f"starts: {iso(found.expected_start) or ''} {found.estimate}".replace("  ", " "))
+        if found.actions:
+            self.stdout.write(f"what helps: {', '.join(found.actions)}")
+
+    def _tell(self, reason: Reason) -> None:
+        both = (("since", reason.since), ("until", reason.until))
+        moments = ", ".join(f"{word} {iso(moment)}" for word, moment in both if moment)
+        self.stdout.write(_printable(f"- {reason.text}" + (f" ({moments})" if moments else "")))
+        for one in reason.holders:
+            self.stdout.write(_printable(f"    {one.job_id}  {one.worker or '-'}  {iso(at(one.since_ms)) or '-'}"))
+        if reason.more:
+            self.stdout.write(f"    and {reason.more:,} more")
+
+    def _stop(self, options: dict[str, Any]) -> None:
+        said = job_stop(
+            job_id=options["id"], by=command_actor(), tenant=options["tenant"], retry=options["retry"],
+            reason=options["reason"],
+        )  # fmt: skip
+        if said != "stopping":
+            raise Refused(f"job {options['id']} cannot be stopped: {_NOT_STOPPABLE[said]}")
+        self._done(options, said)
+
+    def _run_now(self, options: dict[str, Any]) -> None:
+        said = job_run_now(job_id=options["id"], by=command_actor(), tenant=options["tenant"])
+        if said not in ("queued", "outbox"):
+            raise Refused(f"job {options['id']} cannot be run now: {_NOT_BEFORE_TIME[said]}")
+        self._done(options, said)
+
+    def _done(self, options: dict[str, Any], state: str) -> None:
+        if options["as_json"]:
+            self.print_json({"id": options["id"], "state": state})
+        else:
+            self.stdout.write(f"{options['id']}  {state}")
+
     def _cancel(self, options: dict[str, Any]) -> None:
         by_key = options["key"] is not None
         if by_key == (options["id"] is not None):
@@ -91,27 +153,21 @@ class Command(OperatorCommand):
         if by_key:
             known = registry.resolve(options["job"])
             job_type = known.name if known else options["job"]
-            answer, job_id = job_cancel_by_key(
+            said, job_id = job_cancel_by_key(
                 tenant=options["tenant"], job_type=job_type, key=options["key"], by=command_actor()
             )
             what = f"key {options['key']!r} of {options['tenant']}"
         else:
             job_id, what = options["id"], f"job {options['id']}"
-            answer = job_cancel(job_id=job_id, tenant=options["tenant"], by=command_actor())
-        if answer != "cancelled":
-            raise Refused(f"{what} cannot be cancelled: {_NOT_CANCELLABLE[answer]}")
-        if options["as_json"]:
-            self.print_json({"id": job_id, "state": answer})
-        else:
-            self.stdout.write(f"{job_id}  {answer}")
+            said = job_cancel(job_id=job_id, tenant=options["tenant"], by=command_actor())
+        if said != "cancelled":
+            raise Refused(f"{what} cannot be cancelled: {_NOT_CANCELLABLE[said]}")
+        self._done({**options, "id": job_id}, said)
 
     def _unpark(self, options: dict[str, Any]) -> None:
         if not job_unpark(job_id=options["id"], by=command_actor()):
             raise Refused(f"job {options['id']} is not parked in the outbox")
-        if options["as_json"]:
-            self.print_json({"id": options["id"], "state": "outbox"})
-        else:
-            self.stdout.write(f"{options['id']}  outbox")
+        self._done(options, "outbox")
 
 
 def _cut(limit: int, total: int | None) -> str:
@@ -120,65 +176,6 @@ def _cut(limit: int, total: int | None) -> str:
     of = "many more" if total is None else f"{max(total, limit + 1):,}"
     more = "; --limit N shows more" if limit < MOST else ""
     return f"{limit:,} of {of}{more}"
-
-
-def summary(job: JobView) -> dict[str, Any]:
-    """A job as a row of a list, with what is secret masked."""
-    return {
-        "id": job.id,
-        "tenant": job.tenant,
-        "job": job.job_type,
-        "queue": job.queue,
-        "state": job.state,
-        "attempts": job.attempts,
-        "max_attempts": job.max_attempts,
-        "enqueued_at": iso(job.enqueued_at),
-        "due_at": iso(job.due_at),
-        "started_at": iso(job.started_at),
-        "ended_at": iso(job.ended_at),
-        "error": _error(job),
-    }
-
-
-def details(job: JobView) -> dict[str, Any]:
-    """All that scripts rely on of one job."""
-    letter = letter_of_job(job.id)
-    row = summary(job)
-    row["result"] = _result(job)
-    row["dead_letter"] = letter.pk if letter else None
-    row["reason"] = job.reason or None
-    row["key"] = job.key or None
-    row["correlation_id"] = job.correlation_id or None
-    row["worker"] = job.worker or None
-    return row
-
-
-def _error(job: JobView) -> str | None:
-    error = job.error if job.error in OWN_ERRORS else masking.masked_text(job.error, _secrets(job))
-    return ": ".join(part for part in (job.error_class, error) if part) or None
-
-
-def _result(job: JobView) -> Any:
-    """The result as JSON; what is not one of ours is shown as the text it is."""
-    if not job.result:
-        return None
-    try:
-        result = decode_result(job.result)
-    except InvalidJob:
-        result = job.result.decode(errors="backslashreplace")
-    return masking.masked_value(result, _secrets(job))
-
-
-def _secrets(job: JobView) -> Secrets:
-    """What is secret of its arguments; when Redis has forgotten the job, its dead letter has them."""
-    if not job.data:
-        letter = letter_of_job(job.id) if job.state == "dead" or job.replay_of else None
-        return secrets_in(letter.job_type, letter.payload) if letter else masking.UNKNOWN_SECRETS
-    try:
-        _name, args, kwargs = decode(job.data)
-    except InvalidJob:
-        return masking.UNKNOWN_SECRETS
-    return masking.secrets_of(registry.resolve(job.job_type), args, kwargs)
 
 
 def _printable(text: str) -> str:

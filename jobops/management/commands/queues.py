@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from jobops.engine.keys import split_queue
 from jobops.engine.lanes import of_every_lane
 from jobops.engine.queues import active_tenants, read_queues
 from jobops.engine.records import QueueView
+from jobops.engine.worker_views import read_supervisors, served_lanes
 from jobops.management.base import OperatorCommand, Usage, unknown_tenant
+from jobops.metrics.unserved import Unserved, stray_queues
 from jobops.runtime import get_engine
 from tenants.models import Tenant
 
-COLUMNS = ("tenant", "lane", "depth", "oldest_age", "running", "cap", "weight", "paused")
+COLUMNS = ("tenant", "lane", "depth", "waiting", "oldest_age", "running", "cap", "weight", "paused", "served")
 
 
 class Command(OperatorCommand):
-    help = "Shows the queues, those with the oldest waiting job first; oldest age in seconds."
+    help = (
+        "Shows the queues, those with the oldest waiting job first; oldest age in seconds. Waiting: how many of the "
+        "depth wait for a limit. Served: a living worker takes jobs of the lane."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Options of the command."""
@@ -46,7 +52,9 @@ class Command(OperatorCommand):
         if options["as_json"]:
             self.print_json(rows)
         else:
-            self.print_table(COLUMNS, rows, "no queues: no tenant has work" if options["active"] else "no tenants yet")
+            # A queue that is no tenant's has a name only.
+            named = [{**row, "lane": row["lane"] or row["queue"]} for row in rows]
+            self.print_table(COLUMNS, named, "no queues: no tenant has work" if options["active"] else "no tenants yet")
 
 
 def read_rows(tenant: str | None = None, *, active: bool = False) -> list[dict[str, Any]]:
@@ -60,25 +68,41 @@ def read_rows(tenant: str | None = None, *, active: bool = False) -> list[dict[s
         raise unknown_tenant("--tenant", tenant)
     # Work of a tenant that was deleted meanwhile is shown too: nothing is hidden that may still run.
     slugs = list(dict.fromkeys([*policies, *([] if tenant is not None else active_tenants(every))]))
+    served = served_lanes(read_supervisors(engine))
     rows = [
-        _row(queue, policies.get(queue.tenant))
+        _row(queue, policies.get(queue.tenant), served)
         for queue in read_queues(every, slugs)
         if queue.depth or queue.running or (queue.lane in engine.lanes and not active)
     ]
-    return sorted(rows, key=lambda row: (-(row["oldest_age"] or 0.0), -row["depth"], row["tenant"], row["lane"]))
+    rows += [row for row in map(_stray_row, stray_queues(engine)) if tenant is None or row["tenant"] == tenant]
+    return sorted(rows, key=lambda row: (-(row["oldest_age"] or 0.0), -row["depth"], row["queue"]))
 
 
-def _row(queue: QueueView, tenant: Tenant | None) -> dict[str, Any]:
+def _row(queue: QueueView, tenant: Tenant | None, served: Collection[str]) -> dict[str, Any]:
     return {
         "tenant": queue.tenant,
         "lane": queue.lane,
+        "queue": f"{queue.tenant}.{queue.lane}",
         "depth": queue.depth,
+        "waiting": queue.waiting,
         "oldest_age": None if queue.oldest_age_s is None else round(queue.oldest_age_s, 3),
         "running": queue.running,
         "cap": tenant.lane_caps.get(queue.lane, tenant.cap) if tenant else None,
         "weight": tenant.weight if tenant else None,
         "paused": tenant.paused if tenant else None,
+        "served": queue.lane in served,
     }
+
+
+def _stray_row(stray: Unserved) -> dict[str, Any]:
+    """A queue that nothing here knows (RD-02): of a lane that is none, or not of a tenant at all."""
+    try:
+        tenant, lane = split_queue(stray.name)
+    except ValueError:
+        tenant, lane = None, None
+    unknown = dict.fromkeys(("oldest_age", "cap", "weight", "paused"))
+    counts = {"depth": stray.depth, "waiting": 0, "running": 0}
+    return {"tenant": tenant, "lane": lane, "queue": stray.name, **counts, **unknown, "served": False}
 
 
 @contextmanager

@@ -18,13 +18,14 @@ OPTIONS = {
     "name": "--name",
     "weight": "--weight",
     "cap": "--cap",
+    "rate": "--rate",
     "depth_limit": "--depth-limit",
     "lane_caps": "--lane-cap",
     "reason": "--reason",
 }
 """Where a field was typed."""
 
-COLUMNS = ("slug", "name", "weight", "cap", "depth_limit", "paused", "intake")
+COLUMNS = ("slug", "name", "weight", "cap", "rate", "depth_limit", "paused", "intake")
 
 
 class Command(OperatorCommand):
@@ -124,6 +125,7 @@ def row_of(tenant: Tenant) -> dict[str, Any]:
         "weight": tenant.weight,
         "cap": tenant.cap,
         "lane_caps": tenant.lane_caps,
+        "rate": tenant.rate or None,
         "depth_limit": tenant.depth_limit,
         "paused": tenant.paused,
         "paused_by": tenant.paused_by,
@@ -142,6 +144,7 @@ def _add_fields(parser: CommandParser) -> None:
     parser.add_argument(
         "--lane-cap", type=_lane_cap, action="append", metavar="LANE=N|none", help="the same for a lane"
     )
+    parser.add_argument("--rate", help="most starts, such as 50/s or 2/3s, or none (none)", metavar="N/TIME|none")
     parser.add_argument("--depth-limit", type=_count, help="most jobs waiting, or none (none)", metavar="N|none")
     for name, what in (("may-pause", "pause and resume it"), ("may-replay", "replay and discard its dead letters")):
         parser.add_argument(f"--{name}", choices=["yes", "no"], help=f"whether its own admins may {what} (no)")
@@ -152,6 +155,8 @@ def _fields(options: dict[str, Any], tenant: Tenant | None = None) -> TenantFiel
     fields: dict[str, Any] = {name: options[name] for name in ("name", "weight") if options[name] is not None}
     # "none" is 0 until here: None says that the option was not given.
     fields |= {name: options[name] or None for name in ("cap", "depth_limit") if options[name] is not None}
+    if options["rate"] is not None:
+        fields["rate"] = None if options["rate"] == "none" else options["rate"]
     fields |= {name: options[name] == "yes" for name in ("may_pause", "may_replay") if options[name]}
     if options["lane_cap"]:
         caps = (dict(tenant.lane_caps) if tenant else {}) | dict(options["lane_cap"])

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from redis.exceptions import RedisError
 
+from jobops.contracts import registry
 from jobops.contracts.runner import ContractRunner
 from jobops.embedded import advice
 from jobops.engine.lanes import known_lanes
@@ -63,6 +64,7 @@ class Command(OperatorCommand):
                 lease_s=settings.JOBOPS_LEASE_SECONDS,
                 result_limit=settings.JOBOPS_PAYLOAD_LIMIT,
                 hooks=HOOKS,
+                job_types=registry.names(),
             )
         except ValueError as error:
             raise Usage(f"--{str(error).replace('_', '-').replace('max-memory-mib', 'max-memory')}") from error

@@ -12,17 +12,20 @@ from dlq.access import get_letter
 from dlq.models import DeadLetter
 from dlq.payloads import Shown
 from dlq.second_run import second_run
+from dlq.states import Event
 from jobops.contracts import masking, registry
 from jobops.engine.records import JobView
 from jobops.runtime.lookup import view_of_letter
 from jobops.web import letter_page_words as words
 from jobops.web import tracebacks
 from jobops.web.formats import SOON_S
+from jobops.web.progress_words import ProgressLine, progress_line
 from jobops.web.selectors.attempts import AttemptLine, attempt_lines, attempts_note
 from jobops.web.selectors.lately import Lately, of_the_same
 from jobops.web.selectors.letter_arguments import Arguments, arguments_of
 from jobops.web.selectors.letter_buttons import Button, buttons_of
 from jobops.web.selectors.letter_history import Happening, history_of, reader_of
+from jobops.web.values import value_text
 from jobops.web.words import Look
 from tenants.access import AnyUser, masked, sees_all
 
@@ -64,11 +67,19 @@ class LetterPage:
     buttons: Sequence[Button]
     history: Sequence[Happening]
     read_at: datetime
+    progress: ProgressLine | None = None
+    checkpoint: str = ""
 
     @property
     def has_replay_page(self) -> bool:
         """Whether the newest replay's job has a page: of a lost one, there is nothing to show."""
         return any(one.job_id == self.letter.replay_job_id for one in self.history if one.job_id)
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether who replays it has the choice between its checkpoint and the beginning."""
+        replay = any(button.event == Event.REPLAY and not button.reason for button in self.buttons)
+        return replay and bool(self.letter.checkpoint)
 
 
 def letter_page(user: AnyUser, letter_id: int) -> LetterPage:
@@ -100,11 +111,18 @@ def letter_page(user: AnyUser, letter_id: int) -> LetterPage:
         buttons=buttons_of(user, letter),
         history=history_of(letter, reader_of(letter, staff=staff)),
         read_at=now,
+        progress=progress_line(job.progress),
+        checkpoint=_checkpoint(shown),
     )
 
 
 def _replays(letter: DeadLetter) -> list[int]:
     return [told["replay"] if isinstance(told.get("replay"), int) else 0 for told in letter.history]
+
+
+def _checkpoint(shown: Shown) -> str:
+    value = shown.checkpoint()
+    return "" if value is None else masking.masked_text(value_text(value))
 
 
 def _text(shown: Shown, text: str) -> str:

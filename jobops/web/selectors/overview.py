@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from jobops.engine.records import Counters
+from jobops.limits.reading import Limits
 from jobops.metrics.condition import LATE_S, LATE_URGENT_S, Condition, is_retrying
 from jobops.metrics.headline import Headline, ended_by_minute, headline, retries_by_minute
 from jobops.metrics.rows import TenantRow, worst_first
+from jobops.metrics.unserved import Unserved
 from jobops.web import charts
 from jobops.web.formats import percent
 from jobops.web.selectors.dead import DeadSummary, dead_summary, undrained
@@ -74,6 +76,8 @@ class Overview:
     in_flight: charts.Bar | None = None
     find: str = ""
     show_calm: bool = False
+    limits: Limits | None = None
+    unserved: Sequence[Unserved] = ()
 
     @property
     def columns(self) -> int:
@@ -109,6 +113,8 @@ def overview(user: AnyUser, *, find: str = "", show_calm: bool = False) -> Overv
         in_flight=charts.bar(hands.busy, hands.slots, f"{hands.busy} of {hands.slots} slots in use", width=72),
         find=find,
         show_calm=show_calm,
+        limits=shot.limits if staff else None,
+        unserved=shot.unserved if staff else (),
     )
 
 

@@ -13,9 +13,11 @@ from threading import Lock
 from django.conf import settings
 
 from dlq.models import UNDRAINED, DeadLetter
-from jobops.engine.worker_views import SupervisorView, read_supervisors
+from jobops.engine.worker_views import SupervisorView, read_supervisors, served_lanes
+from jobops.limits.reading import Limits, read_limits
 from jobops.metrics.fleet import Fleet, read_fleet
 from jobops.metrics.rows import WINDOW_MINUTES, TenantFacts, TenantRow, tenant_rows
+from jobops.metrics.unserved import StrayReader, Unserved, unserved_lanes
 from jobops.runtime import get_engine
 from jobops.web.selectors import reach
 from jobops.web.selectors.dead import DeadSummary, dead_summary
@@ -36,6 +38,8 @@ class Snapshot:
     lanes: tuple[str, ...]
     supervisors: tuple[SupervisorView, ...]
     crew: Crew
+    limits: Limits
+    unserved: tuple[Unserved, ...]
 
     @property
     def window_s(self) -> float:
@@ -45,6 +49,7 @@ class Snapshot:
 
 _kept: tuple[float, Snapshot] | None = None
 _lock = Lock()
+_strays = StrayReader()
 
 
 def snapshot() -> Snapshot:
@@ -63,6 +68,7 @@ def forget() -> None:
     """Read anew at the next call: somebody has just changed a tenant and wants to see it."""
     global _kept
     _kept = None
+    _strays.forget()
     reach.forget()
 
 
@@ -89,7 +95,10 @@ def _read() -> Snapshot:
     )
     supervisors = tuple(read_supervisors(engine))
     crew = read_crew(engine, supervisors, sum(row.running for row in rows), fleet.read_at)
-    return Snapshot(fleet, {row.slug: row for row in rows}, dead, lanes, supervisors, crew)
+    unserved = (*(unserved_lanes(engine, served_lanes(supervisors)) if crew.slots else ()), *_strays.read(engine))
+    return Snapshot(
+        fleet, {row.slug: row for row in rows}, dead, lanes, supervisors, crew, read_limits(engine), unserved
+    )
 
 
 def facts_of(tenant: Tenant, dead: DeadSummary) -> TenantFacts:

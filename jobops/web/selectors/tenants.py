@@ -12,6 +12,7 @@ from dlq.models import DeadLetter
 from jobops.engine.client import Engine
 from jobops.engine.jobs import ListState, list_jobs
 from jobops.engine.records import Counters, JobView
+from jobops.limits.models import Pause
 from jobops.metrics.condition import Condition
 from jobops.metrics.rows import TenantFacts, TenantRow, tenant_rows
 from jobops.runtime import get_engine
@@ -73,6 +74,7 @@ class TenantPage:
     line: Line
     lanes: Sequence[LaneJobs]
     letters: Sequence[DeadLetter]
+    everything: Pause | None = None
 
     @property
     def started(self) -> list[JobView]:
@@ -127,6 +129,7 @@ def tenant_page(user: AnyUser, tenant: Tenant) -> TenantPage:
         line=line_of(row, shot, staff=sees_all(user)),
         lanes=lanes,
         letters=newest_letters(tenant),
+        everything=shot.limits.everything,
     )
 
 

@@ -14,7 +14,7 @@ from jobops.web import job_words
 from jobops.web.selectors.jobs import job_page
 from jobops.web.views.live import away_is_said
 
-LIVE_STATES = ("outbox", "queued", "scheduled", "started")
+LIVE_STATES = ("outbox", "queued", "waiting", "scheduled", "started")
 
 
 @require_safe

@@ -26,6 +26,9 @@ from jobops.web.selectors.letter_buttons import refusal
 from tenants.access import can, sees_all
 from tenants.roles import Action
 
+FROM_START = "start"
+"""What the field `begin` says when a replay is not to resume at its checkpoint."""
+
 NOT_CANCELLED = {
     "started": "It has started already, and a job that runs is not cancelled.",
     "ended": "It has ended already.",
@@ -41,8 +44,17 @@ OWN_NOT_CANCELLED = NOT_CANCELLED | {
 def replay(request: HttpRequest, letter_id: int) -> HttpResponse:
     """Sends the job back to run."""
     letter = _letter(request, letter_id, Action.REPLAY)
+    from_start = request.POST.get("begin") == FROM_START
     done = ("{} was sent back to run.", "{} is being tried again.")
-    return _act(request, letter, lambda: letter_replay(letter_id=letter.pk, by=request.user), done)
+    if letter.checkpoint:
+        where = "from the beginning" if from_start else "where it was"
+        done = (f"{{}} was sent back to run, {where}.", f"{{}} is being tried again, {where}.")
+    return _act(
+        request,
+        letter,
+        lambda: letter_replay(letter_id=letter.pk, by=request.user, from_start=from_start),
+        done,
+    )
 
 
 @require_POST

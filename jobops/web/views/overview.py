@@ -12,6 +12,8 @@ from django.views.decorators.http import require_safe
 
 from jobops.web import words
 from jobops.web.formats import SOON_S
+from jobops.web.limit_words import banners_of
+from jobops.web.selectors.outside import outside
 from jobops.web.selectors.overview import Overview, overview
 from jobops.web.views.live import away_is_said, live_url
 
@@ -41,7 +43,9 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "as_of": found.as_of,
         "title": title_of(found),
         "note": words.flood_note(found.rows, found.crew) if found.staff else "",
+        "outside": outside() if found.staff else None,
         "orphans": words.orphans_note(found.crew),
+        "holds": banners_of(found.limits, timezone.now()) if found.limits is not None else [],
         "due_in": due_in,
         "undrained": found.dead.open,
         "due_soon": due_in is not None and due_in < SOON_S,

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from jobops.web import words
+from jobops.web.limit_words import own_rate_words
 from jobops.web.selectors.snapshot import forget
 from jobops.web.selectors.tenants import tenant_page
 from jobops.web.tables import LetterTable
@@ -89,7 +90,7 @@ def _context(request: HttpRequest, tenant: Tenant) -> dict[str, Any]:
         "as_of": found.as_of,
         "staff": staff,
         "title": words.tenant_title(found.row) if staff else words.own_title([found.row]),
-        "lede": "" if staff else words.limits_lede(found.row),
+        "lede": "" if staff else words.limits_lede(found.row) + own_rate_words(tenant.rate),
         "may_pause": may_resume if tenant.paused else can(request.user, Action.PAUSE, tenant),
         "who_paused": words.who_paused(tenant, staff=staff),
         "worker_s": found.row.counters.worker_ms / 1000,

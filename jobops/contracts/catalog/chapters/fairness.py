@@ -24,6 +24,7 @@ def chapter(jobs: Sequence[JobDesign], installation: Installation, measured: Mea
         *_lanes(jobs, installation, measured),
         _bound(jobs, installation, measured),
         *_limits(installation, measured),
+        *_resources(jobs),
     ]
     return Chapter("fairness", "Fairness", INTRO, COLUMNS, tuple(rows))
 
@@ -68,4 +69,17 @@ def _limits(installation: Installation, measured: Measured) -> Iterator[Row]:
         weight = f"the smallest is {found.lightest:g}" if found.lightest is not None else of
     yield "Weight", "a tenant's part of the worker time while others are backlogged too; 1 unless set", weight
     yield "Cap", f"most jobs of a tenant in flight, looked at by each claim; {cap} unless set", capped
+    yield "Rate", "most starts of a tenant in a time, as a token bucket; any unless set", ""
     yield "Depth limit", "most jobs of a tenant that wait; above it an enqueue is refused; none unless set", depth
+
+
+def _resources(jobs: Sequence[JobDesign]) -> Iterator[Row]:
+    """What job types share, with its limit over all tenants. Its waiters keep their place and hold no slot."""
+    shared: dict[str, list[JobDesign]] = {}
+    for job in jobs:
+        if job.limits.resource:
+            shared.setdefault(job.limits.resource, []).append(job)
+    for resource, users in sorted(shared.items()):
+        limits = users[0].limits
+        names = listed([job.name for job in users])
+        yield f"Resource {resource}", f"{limits.declared or 'no limit is declared'}; needed by {names}", limits.changed

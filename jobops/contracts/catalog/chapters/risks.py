@@ -32,8 +32,8 @@ def _of_jobs(jobs: Sequence[JobDesign], installation: Installation) -> Iterator[
     guarded = [job for job in jobs if job.guard]
     if guarded:
         yield (
-            f"Guards are recorded and not called ({NOT_BUILT}): {_names(guarded)}",
-            "a second run happens although the contract looks guarded",
+            f"The keys that guards make name the effect, and nothing else: {_names(guarded)}",
+            "two effects under one key happen once, or one under two keys happens twice",
             _owners(guarded),
         )
     if jobs:
@@ -42,10 +42,10 @@ def _of_jobs(jobs: Sequence[JobDesign], installation: Installation) -> Iterator[
             "good runs are killed, or a stuck one holds its slot for too long",
             _owners(jobs),
         )
-    slow = [job for job in jobs if outlasts_drain(job, installation)]
+    slow = [job for job in jobs if outlasts_drain(job, installation) and not job.checkpoints]
     if slow:
         yield (
-            f"{_names(slow)} may outlast a drain of {span(installation.drain_timeout_s)}; checkpoints: {NOT_BUILT}",
+            f"{_names(slow)} may outlast a drain of {span(installation.drain_timeout_s)}, and checkpoint nothing",
             "each deployment starts such a run again from nothing",
             _owners(slow),
         )

@@ -1,27 +1,51 @@
--- Batches: which members have not ended yet, which are dead, and how many ended in which other way.
+-- Batches: members that have not ended (left), that are dead (dead), whose dead letter a person has discarded (dropped),
+-- and how many ended in which other way (ended). A member stands in one place at most, and counts once.
 -- A replay stands for the member that died.
 
 local function member_of(id, replay_of)
   return string.match(replay_of or '', '^(.*):[^:]*$') or id
 end
 
--- It is on its way (again).
-local function batch_joined(id, batch, replay_of)
-  if not batch or batch == '' then return end
-  local member, left = member_of(id, replay_of), k('batch', batch, 'left')
-  if rcall('SMOVE', k('batch', batch, 'dead'), left, member) == 0 then rcall('SADD', left, member) end
-  rcall('ZADD', k('batches'), now, batch)
+local function batch_changed(batch) rcall('ZADD', k('batches'), now, batch) end
+
+-- Answers whether it stood anywhere.
+local function batch_leave(batch, member)
+  local stood = 0
+  for _, what in ipairs({'left', 'dead', 'dropped'}) do stood = stood + rcall('SREM', k('batch', batch, what), member) end
+  return stood > 0
 end
 
--- how: succeeded, discarded, cancelled, coalesced or dead. A member counts once, whatever is told of it again.
+local function batch_move(batch, member, to)
+  if not batch_leave(batch, member) then return false end
+  rcall('SADD', k('batch', batch, to), member)
+  return true
+end
+
+-- Keys of another kind must not keep a job from coming in or from ending: its member is missed later, and looked for.
+local function guarded(batch, note)
+  if batch and batch ~= '' then pcall(note) end
+end
+
+-- It is on its way (again).
+local function batch_joined(id, batch, replay_of)
+  guarded(batch, function()
+    local member = member_of(id, replay_of)
+    batch_leave(batch, member)
+    rcall('SADD', k('batch', batch, 'left'), member)
+    batch_changed(batch)
+  end)
+end
+
+-- how: succeeded, discarded, cancelled, coalesced or dead. Whatever is told of a member again changes nothing.
 local function batch_ended(id, batch, replay_of, how)
-  if not batch or batch == '' then return end
-  local member, left = member_of(id, replay_of), k('batch', batch, 'left')
-  local is_replay = replay_of and replay_of ~= ''
-  if how == 'dead' or (is_replay and how ~= 'succeeded' and how ~= 'discarded') then -- its letter is open (again)
-    if rcall('SREM', left, member) == 1 then rcall('SADD', k('batch', batch, 'dead'), member) end
-  elseif rcall('SREM', left, member) == 1 then
-    rcall('HINCRBY', k('batch', batch, 'ended'), how, 1)
-  end
-  rcall('ZADD', k('batches'), now, batch)
+  guarded(batch, function()
+    local member = member_of(id, replay_of)
+    local is_replay = replay_of and replay_of ~= ''
+    if how == 'dead' or (is_replay and how ~= 'succeeded' and how ~= 'discarded') then -- its letter is open (again)
+      batch_move(batch, member, 'dead')
+    elseif batch_leave(batch, member) then
+      rcall('HINCRBY', k('batch', batch, 'ended'), how, 1)
+    end
+    batch_changed(batch)
+  end)
 end

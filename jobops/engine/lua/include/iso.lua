@@ -15,3 +15,9 @@ local function iso(ms)
   return string.format('%04d-%02d-%02dT%02d:%02d:%02d.%03d000Z', year, month, day,
     math.floor(rest / 3600), math.floor(rest / 60) % 60, rest % 60, ms % 1000)
 end
+
+local at_now -- made once a call
+local function iso_now()
+  at_now = at_now or iso(now)
+  return at_now
+end

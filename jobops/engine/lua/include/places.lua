@@ -31,20 +31,30 @@ local function home(id, f)
 end
 
 -- queues: names of others to look into. Answers status ('' no record), slug, lane, queue (its own), entries (name →
--- how often it stands there), type, attempt, due, died, lease (in the index), lease_hash, delayed, deaths, inflight, wip.
+-- how often it stands there), type, attempt, due, died, lease (in the index), lease_hash, delayed, deaths, inflight,
+-- wip, waits (the gate that its record says it waits for), rooms (gates in whose waiting it stands), held.
 local function places(id, queues)
   local f = redis.pcall('HMGET', 'rq:job:' .. id, 'status', 'jo_tenant', 'jo_lane', 'origin', 'jo_type', 'jo_attempt',
-    'jo_due', 'jo_died')
+    'jo_due', 'jo_died', 'jo_waits', 'jo_resource')
   local slug, lane = home(id, f)
   local p = {status = f[1] or '', slug = slug, lane = lane, queue = lane ~= '' and queue_name(slug, lane) or '',
     type = f[5] or '', attempt = whole(f[6], 0), due = whole(f[7], now), died = f[8] and whole(f[8], now),
-    entries = {}, deaths = {}, wip = {}}
+    entries = {}, deaths = {}, wip = {}, waits = f[9] or '', rooms = {}}
   if p.queue ~= '' then
     p.entries[p.queue] = entries(p.queue, id)
     p.wip = started_members(p.queue, id)
     p.inflight = rcall('ZSCORE', k('inflight', slug), id)
+    p.held = rcall('ZSCORE', k('held', p.queue), id)
   end
   for _, queue in ipairs(queues) do p.entries[queue] = p.entries[queue] or entries(queue, id) end
+  local gates = {[p.waits] = true, [f[10] or ''] = true, ['type:' .. p.type] = true}
+  if not f[1] then -- nothing tells where it may wait
+    for _, gate in ipairs(rcall('SMEMBERS', k('gates'))) do gates[gate] = true end
+  end
+  for gate in pairs(gates) do
+    if rcall('ZSCORE', k('waiting', gate), id) then table.insert(p.rooms, gate) end
+  end
+  table.sort(p.rooms)
   p.lease = rcall('ZSCORE', k('leases'), id)
   p.lease_hash = rcall('EXISTS', k('lease', id)) == 1
   p.delayed = rcall('ZSCORE', SCHEDULED, id)

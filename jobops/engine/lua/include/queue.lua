@@ -1,4 +1,5 @@
 -- Waiting jobs. A job's id stands in its queue exactly while its status is "queued".
+-- @include ring
 
 -- A number out of a job's hash, which may be anybody's writing: what is none counts as the default.
 local function whole(text, default)
@@ -8,9 +9,10 @@ end
 
 local FRONT = 32 -- jobs pushed to the front that are looked past for the oldest one
 
--- When the oldest waiting job became runnable, for backlog age; or out of the index (and the ring) when none waits.
+-- When the oldest waiting job became runnable, for backlog age; or out of the index when none waits, and out of the
+-- ring when those that do all wait at gates. held: false when none does.
 -- A queue is in the order of time but for those pushed to its front: they must not hide the age of what waits behind.
-local function note_oldest(slug, lane)
+local function note_oldest(slug, lane, held)
   local queue, oldest = 'rq:queue:' .. queue_name(slug, lane), nil
   for place = 0, FRONT do
     local id = rcall('LINDEX', queue, place)
@@ -19,21 +21,26 @@ local function note_oldest(slug, lane)
     oldest = math.min(oldest or now, whole(f[1], now))
     if f[2] ~= '1' then break end
   end
+  if not oldest then rcall('ZREM', k('ring', lane), slug) end
+  local first = held ~= false and rcall('ZRANGE', k('held', queue_name(slug, lane)), 0, 0, 'WITHSCORES') or {}
+  if first[1] then oldest = math.min(oldest or now, math.floor(tonumber(first[2]))) end
   if oldest then
-    rcall('ZADD', k('active', lane), oldest, slug)
+    rcall('ZADD', k('active', lane), string.format('%.0f', oldest), slug)
   else
     rcall('ZREM', k('active', lane), slug)
-    rcall('ZREM', k('ring', lane), slug)
   end
 end
 
-local function push(id, slug, lane, front, quiet)
+-- noted: its record says already that it is queued, and since when.
+local function push(id, slug, lane, front, quiet, noted)
   local queue = 'rq:queue:' .. queue_name(slug, lane)
   rcall(front and 'LPUSH' or 'RPUSH', queue, id)
   rcall('SADD', 'rq:queues', queue)
-  rcall('HSET', 'rq:job:' .. id, 'status', 'queued', 'jo_runnable', now, 'jo_front', front and '1' or '')
-  rcall('ZADD', k('active', lane), 'NX', now, slug)
-  return ring_enter(slug, lane, quiet)
+  if not noted then
+    rcall('HSET', 'rq:job:' .. id, 'status', 'queued', 'jo_runnable', now_text, 'jo_front', front and '1' or '')
+  end
+  rcall('ZADD', k('active', lane), 'NX', now_text, slug)
+  return ring_enter(slug, lane, quiet, true)
 end
 
 -- A job that lives no more blocks no later one with its key.
@@ -43,7 +50,9 @@ local function free_key(id, slug, job_type, key)
   if rcall('GET', unique) == id then rcall('DEL', unique) end
 end
 
--- Its key stands for it for so long after its success.
+-- Its key stands for it for so long after its success. Whose it is goes along: the slug may be given anew meanwhile.
 local function still_stands(id, slug, job_type, key, window)
-  if window > 0 and key and key ~= '' then rcall('SET', k('done', slug, job_type, key), id, 'PX', window) end
+  if window <= 0 or not key or key == '' then return end
+  local uid = rcall('HGET', 'rq:job:' .. id, 'jo_tenant_uid')
+  rcall('SET', k('done', slug, job_type, key), id .. ' ' .. (uid or ''), 'PX', window)
 end

@@ -10,10 +10,13 @@ local function request(slot, seq)
   return 'new', s
 end
 
--- Writes down what this request was answered: how the lease before ended, which it got, or that it waits.
-local function answer(slot, seq, settled, record, waits)
-  rcall('HSET', k('slot', slot), 'seq', seq, 'settled', settled, 'job', record and record[1] or '',
-    'token', record and record[2] or '', 'idle', waits and '1' or '')
+-- Writes down what this request was answered: how the lease before ended, which it got, or that it waits. waited: what
+-- is written of that already.
+local function answer(slot, seq, settled, record, waits, waited)
+  local key, idle = k('slot', slot), waits and '1' or ''
+  rcall('HSET', key, 'seq', string.format('%.0f', seq), 'settled', settled, 'job', record and record[1] or '',
+    'token', record and record[2] or '')
+  if idle ~= waited then rcall('HSET', key, 'idle', idle) end
   if seq % 16 == 1 then rcall('EXPIRE', k('slot', slot), 604800) end
 end
 
@@ -26,5 +29,5 @@ local function same_claim(s)
   local l = rcall('HMGET', k('lease', s[3]), 'timeout', 'lease')
   return {s[3], lease.token, lease.tenant, lease.lane, lease.type, lease.attempt, whole(h[4], 1), whole(l[1], 0),
     whole(l[2], 0), h[7] or '', h[8] or '', h[9] or '', whole(h[10], 0), whole(h[11], 0), h[12] or '', h[14] or '',
-    h[15] or ''}
+    h[15] or '', math.floor(lease.started / 1000)}
 end
