@@ -11,10 +11,10 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from django.core.management import call_command
 from PIL import Image
 
 from jobops import Discard, Poison, RetryLater
+from jobops.checks import check_contracts
 from jobops.contracts import registry
 from jobops.demo import files, jobs
 from jobops.demo.models import Order, Statement
@@ -169,10 +169,13 @@ def test_a_catalog_that_does_not_fit_takes_its_process_with_it(places: Places) -
 
 
 def test_every_job_keeps_its_promises() -> None:
-    call_command("check", fail_level="WARNING")
     mine = {
         job_type.name: job_type for job_type in registry.all_types() if job_type.func.__module__ == "jobops.demo.jobs"
     }
+    with registry.temporary_registry():  # what other tests have registered keeps no promises
+        for job_type in mine.values():
+            registry.register(job_type)
+        assert check_contracts() == []
     assert len(mine) == 7
     assert all(job_type.owner and job_type.drain_sla and job_type.idempotent for job_type in mine.values())
 

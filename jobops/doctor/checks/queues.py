@@ -39,8 +39,10 @@ def _waiting(site: Site, names: list[str]) -> dict[str, int]:
     with site.engine.redis.pipeline(transaction=False) as pipe:
         for queue in names:
             pipe.llen(rq.rq_queue(queue))
+            pipe.zcard(site.engine.keys.held(*rq.split_queue(queue)))  # who waits at a gate is to start there, too
         depths = walk.told(pipe.execute(raise_on_error=False))
-    return {queue: depth for queue, depth in zip(names, depths, strict=True) if depth}
+    waiting = {name: sum(filter(None, depths[2 * at : 2 * at + 2])) for at, name in enumerate(names)}
+    return {queue: depth for queue, depth in waiting.items() if depth}
 
 
 def _unserved(site: Site, depths: Counter[str], example: dict[str, str]) -> Iterator[Finding]:

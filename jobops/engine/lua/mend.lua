@@ -3,42 +3,12 @@
 -- ARGV: prefix, id, has_letter (1/0: its death is in the database), queue... (looked into besides its own)
 -- Answers: what was done, a text for each; nothing when nothing was wrong.
 -- Events: as settle.
--- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan places flight stay
+-- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan mending
 arg_count(3, 1)
-local id, has_letter = arg_text(2, 'id'), arg_flag(3, 'has_letter')
-local p, done = places(id, {unpack(ARGV, 4)}), {}
+local has_letter = arg_flag(3, 'has_letter')
+id = arg_text(2, 'id')
+p = places(id, {unpack(ARGV, 4)})
 local own = 'rq:queue:' .. p.queue
-local function note(text) done[#done + 1] = text end
-
-local function leave_other_queues()
-  for queue, times in pairs(p.entries) do
-    local slug, lane = string.match(queue, '^(.+)%.([^.]+)$')
-    if queue ~= p.queue and times > 0 and slug then
-      rcall('LREM', 'rq:queue:' .. queue, 0, id)
-      note_oldest(slug, lane)
-      note('taken out of the queue ' .. queue)
-    end
-  end
-end
-
-local function leave_queue()
-  if p.entries[p.queue] > 0 then
-    rcall('LREM', own, 0, id)
-    note('taken out of its queue')
-  end
-end
-
-local function leave_delayed()
-  if rcall('ZREM', SCHEDULED, id) == 1 then note('taken out of the delayed jobs') end
-end
-
-local function leave_waiting()
-  if leave_rooms(id, p) then note('taken out of a waiting room') end
-end
-
-local function drop_leftovers()
-  if leave_flight(id, p) then note('its leftover lease dropped') end
-end
 
 local belongs = {}
 
