@@ -1,6 +1,7 @@
 """What of a tenant is still alive, wherever it may be."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from django.db.models import QuerySet
 from redis.exceptions import ResponseError
@@ -59,6 +60,9 @@ def cancel_jobs(tenant: Tenant, engine: Engine) -> int:
     for lane in known_lanes(engine):
         queue = rq.rq_queue(f"{tenant.slug}.{lane}")
         ids += [_text(raw) for raw in engine.redis.lrange(queue, 0, -1)]
+        # Those that wait for a gate; read after the queue, to which nothing comes back now.
+        held: Any = engine.redis.zrange(engine.keys.held(tenant.slug, lane), 0, -1)
+        ids += [_text(raw) for raw in held]
     return sum(_is_cancelled(engine, job_id, tenant.slug) for job_id in ids)
 
 

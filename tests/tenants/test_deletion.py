@@ -106,12 +106,15 @@ def test_undrained_letters_and_outbox_rows_stand_in_the_way(plugged: Engine) -> 
 def test_force_cancels_what_waits_and_deletes(plugged: Engine) -> None:
     tenant = tenant_create(slug="acme", by="test").tenant
     tenant_create(slug="other", by="test")
+    plugged.scripts.set_limit("stripe", 0, None)
+    held = enqueue(plugged, resource="stripe")
+    assert plugged.scripts.claim("s", 1, "w", list(LANES)).job is None
     waiting, delayed = enqueue(plugged), enqueue(plugged, delay_ms=60_000)
     foreign = enqueue(plugged, "other")
     tenant_delete(tenant=tenant, by="test", engine=plugged, force=True)
-    for job in (waiting, delayed):
+    for job in (waiting, delayed, held):
         assert plugged.redis.hget(f"rq:job:{job}", "status") == b"canceled"
-    claimed = plugged.scripts.claim("s", 1, "w", list(LANES)).job
+    claimed = plugged.scripts.claim("s", 2, "w", list(LANES)).job
     assert claimed is not None
     assert claimed.id == foreign
 

@@ -36,6 +36,17 @@ def test_staff_see_queues_running_and_waiting_jobs_letters_and_limits(world: Wor
     assert "<b>2.5</b>" in text
 
 
+def test_a_job_that_waits_for_a_limit_is_listed_with_those_that_wait(world: World) -> None:
+    world.tenant("acme")
+    world.engine.scripts.set_limit("stripe", 0, None)
+    held = world.enqueue("acme", resource="stripe")
+    queued = world.enqueue("acme")
+    assert world.claim().id == queued
+    text = body(world.client(Role.OPERATOR), "/tenants/acme/")
+    assert f'href="/jobs/{held}/"' in text
+    assert "Nothing waits." not in text
+
+
 def test_the_tenants_people_read_plain_words_and_nothing_of_the_machine(world: World) -> None:
     acme = world.tenant("acme", cap=3)
     world.enqueue("acme", "shop.jobs.export_orders")

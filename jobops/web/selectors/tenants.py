@@ -143,10 +143,16 @@ def _lanes(engine: Engine, tenant: Tenant, row: TenantRow) -> list[LaneJobs]:
             running=cell.running,
             cap=tenant.lane_caps.get(cell.lane),
             started=_jobs(engine, tenant, cell.lane, "started", RUNNING),
-            waiting=_jobs(engine, tenant, cell.lane, "queued", WAITING),
+            waiting=_waiting(engine, tenant, cell.lane),
         )
         for cell in row.lanes
     ]
+
+
+def _waiting(engine: Engine, tenant: Tenant, lane: str) -> list[JobView]:
+    """The first of those in the queue, and of those that wait for a limit, the oldest first."""
+    jobs = _jobs(engine, tenant, lane, "queued", WAITING) + _jobs(engine, tenant, lane, "waiting", WAITING)
+    return jobs[:WAITING]
 
 
 def _jobs(engine: Engine, tenant: Tenant, lane: str, state: ListState, limit: int) -> list[JobView]:
