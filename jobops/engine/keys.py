@@ -15,7 +15,8 @@ def rq_queue(queue: str) -> str:
 
 
 def rq_job(job_id: str) -> str:
-    """A job's hash, in RQ's format, with the engine's own fields beside (``jo_*``, ``attempt:<n>``)."""
+    """A job's hash, in RQ's format, with the engine's own fields beside (``jo_*``, and ``attempt:<n>`` for each
+    attempt but one that ended the job well: of that the record itself tells all)."""
     return f"rq:job:{job_id}"
 
 

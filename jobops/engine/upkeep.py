@@ -27,13 +27,14 @@ from jobops.engine.worker_views import prune
 log = logging.getLogger("jobops.worker")
 
 PROMOTE_SECONDS = 0.25
+# As many as Redis does in 4 to 8 ms: so long a claim may have to wait (`bench/promotion.py`, `bench/rescue.py`).
 PROMOTE_LIMIT = 500
 # Between two batches, so that others' calls come in between.
-PAUSE_SECONDS = 0.005
+PAUSE_SECONDS = 0.002
 # How long one duty may go on while there is more of it, before the others have their turn.
 TURN_SECONDS = 0.15
 RESCUE_SECONDS = 1.0
-RESCUE_LIMIT = 40
+RESCUE_LIMIT = 60
 STOPS_SECONDS = 0.5
 PRUNE_SECONDS = 30.0
 

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 
 from jobops.engine.client import Engine
 from jobops.engine.link import is_away
+from jobops.engine.upkeep import PAUSE_SECONDS, PROMOTE_LIMIT, RESCUE_LIMIT
 
 log = logging.getLogger("jobops.scheduler")
 
 TICK_S = 0.05
-PROMOTE_BATCH = 500
 RESCUE_EVERY_S = 1.0
-RESCUE_BATCH = 40
-PAUSE_S = 0.005  # between two batches: others' calls come in between
 MAX_PAUSE_S = 2.0
 
 
@@ -93,29 +91,29 @@ class Clockwork:
 
     def _promote(self) -> float:
         # Where another scheduler promoted a moment ago, there is nothing to do.
-        promoted = self.engine.scripts.promote(limit=PROMOTE_BATCH, min_interval_ms=int(self.tick_s * 800))
-        return PAUSE_S if promoted.moved >= PROMOTE_BATCH else self.tick_s
+        promoted = self.engine.scripts.promote(limit=PROMOTE_LIMIT, min_interval_ms=int(self.tick_s * 800))
+        return PAUSE_SECONDS if promoted.moved >= PROMOTE_LIMIT else self.tick_s
 
     def _rescue(self) -> float:
-        rescued = self.engine.scripts.rescue(limit=RESCUE_BATCH, hold_ms=self._hold_ms)
+        rescued = self.engine.scripts.rescue(limit=RESCUE_LIMIT, hold_ms=self._hold_ms)
         if rescued.moved or rescued.dead:
             log.warning("rescued %d job(s) of lost workers, %d of them gave up", rescued.moved, rescued.dead)
-        return PAUSE_S if rescued.moved + rescued.dead >= RESCUE_BATCH else RESCUE_EVERY_S
+        return PAUSE_SECONDS if rescued.moved + rescued.dead >= RESCUE_LIMIT else RESCUE_EVERY_S
 
     def _promote_all(self) -> int:
         moved = 0
         while True:
-            promoted = self.engine.scripts.promote(limit=PROMOTE_BATCH)
+            promoted = self.engine.scripts.promote(limit=PROMOTE_LIMIT)
             moved += promoted.moved
-            if promoted.moved < PROMOTE_BATCH:
+            if promoted.moved < PROMOTE_LIMIT:
                 return moved
 
     def _rescue_all(self) -> int:
         moved = 0
         while True:
-            rescued = self.engine.scripts.rescue(limit=RESCUE_BATCH, hold_ms=self._hold_ms)
+            rescued = self.engine.scripts.rescue(limit=RESCUE_LIMIT, hold_ms=self._hold_ms)
             moved += rescued.moved + rescued.dead
-            if rescued.moved + rescued.dead < RESCUE_BATCH:
+            if rescued.moved + rescued.dead < RESCUE_LIMIT:
                 return moved
 
     def _run(self) -> None:

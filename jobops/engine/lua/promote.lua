@@ -6,7 +6,7 @@
 -- @include args keys relief clock ring queue parked
 arg_count(3)
 local limit, interval = arg_int(2, 'limit', 1), arg_int(3, 'min_interval_ms', 0)
-local PACE_MS = 5
+local PACE_MS = 2
 local c = rcall('HMGET', CELL, 'promote_tick', 'promote_more')
 local tick = tonumber(c[1] or 0)
 if interval > 0 and now >= tick and now - tick < (c[2] == '1' and math.min(PACE_MS, interval) or interval) then
