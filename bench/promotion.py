@@ -3,25 +3,24 @@ meanwhile. A worker's supervisor promotes, as in production; nobody runs the job
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 import time
 
 from redis import Redis
 from rig import ours
+from rig.lateness import lateness, rows_of
 from rig.probe import Probe, share_of
 from rig.report import Row, arguments, show
 from rig.waiting import end
 
 from jobops.embedded import EmbeddedRedis
 from jobops.engine.client import Engine
-from jobops.engine.keys import RQ_SCHEDULED, rq_job
+from jobops.engine.keys import RQ_SCHEDULED
 from jobops.engine.payload import encode
 from jobops.engine.records import NewJob, Policy
 
 LIMIT_S = 120
 DUE_IN_S = 3
-BUDGET_MS, BUDGET_S = 10.0, 1.0
 
 
 def delay(engine: Engine, jobs: int, tenants: int) -> list[str]:
@@ -46,17 +45,6 @@ def fall_due(redis: Redis, ids: list[str], at: float) -> None:
     """Moves all to one instant: enqueueing them takes longer than they are to be delayed."""
     for first in range(0, len(ids), 5000):
         redis.zadd(RQ_SCHEDULED, dict.fromkeys(ids[first : first + 5000], round(at, 3)))
-
-
-def lateness(redis: Redis, ids: list[str], at: float) -> list[float]:
-    """Seconds from when each was due until it was in its queue."""
-    found = []
-    for first in range(0, len(ids), 5000):
-        with redis.pipeline(transaction=False) as pipe:
-            for job_id in ids[first : first + 5000]:
-                pipe.hget(rq_job(job_id), "jo_runnable")
-            found += [int(runnable) / 1000 - at for runnable in pipe.execute()]
-    return found
 
 
 def main() -> None:
@@ -84,14 +72,7 @@ def main() -> None:
         late = lateness(redis, ids, at)
     name = f"{args.jobs:,} jobs due at once"
     rows = [Row("claim with nothing due, p99", share_of(calm, 0.99), "ms")]
-    rows += [
-        Row(f"{name}: claim meanwhile, {what} (ratio: of {BUDGET_MS:g} ms)", value, "ms", value / BUDGET_MS)
-        for what, value in (("p99", share_of(busy, 0.99)), ("longest", max(busy)))
-    ]
-    rows += [
-        Row(f"{name}: due to queued, {what} (ratio: of {BUDGET_S:g} s)", value, "s", value / BUDGET_S)
-        for what, value in (("p50", statistics.median(late)), ("p99", share_of(late, 0.99)))
-    ]
+    rows += rows_of(name, "due", busy, late)
     show(rows, args.json, redis_version)
 
 

@@ -3,25 +3,22 @@ and how long claims take meanwhile. A worker's supervisor rescues, as in product
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 import time
 
-from redis import Redis
 from rig import ours
+from rig.lateness import lateness, rows_of
 from rig.probe import Probe, share_of
 from rig.report import Row, arguments, show
 from rig.waiting import end
 
 from jobops.embedded import EmbeddedRedis
 from jobops.engine.client import Engine
-from jobops.engine.keys import rq_job
 from jobops.engine.payload import encode
 from jobops.engine.records import NewJob, Policy
 
 LIMIT_S = 120
 RUN_OUT_IN_S = 4
-BUDGET_MS, BUDGET_S = 10.0, 1.0
 
 
 def start_jobs(engine: Engine, jobs: int, tenants: int) -> list[str]:
@@ -48,14 +45,6 @@ def run_out(engine: Engine, ids: list[str], at: float) -> None:
         engine.redis.zadd(engine.keys.leases(), dict.fromkeys(ids[first : first + 5000], int(at * 1000)))
 
 
-def lateness(redis: Redis, ids: list[str], at: float) -> list[float]:
-    """Seconds from when each lease ended until the job was in its queue."""
-    with redis.pipeline(transaction=False) as pipe:
-        for job_id in ids:
-            pipe.hget(rq_job(job_id), "jo_runnable")
-        return [int(runnable) / 1000 - at for runnable in pipe.execute()]
-
-
 def main() -> None:
     args = arguments(
         __doc__ or "", jobs=(10_000, "leases that run out"), tenants=(50, "tenants that their jobs belong to")
@@ -77,14 +66,7 @@ def main() -> None:
         late = lateness(redis, ids, at)
     name = f"{args.jobs:,} leases out at once"
     rows = [Row("claim with no lease out, p99", share_of(calm, 0.99), "ms")]
-    rows += [
-        Row(f"{name}: claim meanwhile, {what} (ratio: of {BUDGET_MS:g} ms)", value, "ms", value / BUDGET_MS)
-        for what, value in (("p99", share_of(busy, 0.99)), ("longest", max(busy)))
-    ]
-    rows += [
-        Row(f"{name}: out to queued, {what} (ratio: of {BUDGET_S:g} s)", value, "s", value / BUDGET_S)
-        for what, value in (("p50", statistics.median(late)), ("p99", share_of(late, 0.99)))
-    ]
+    rows += rows_of(name, "out", busy, late)
     show(rows, args.json, redis_version)
 
 

@@ -13,6 +13,7 @@ from dlq.ports import key_holders
 from jobops.contracts import registry
 from jobops.contracts.config import config
 from jobops.contracts.job_type import JobType
+from jobops.contracts.promised import promised_by
 from jobops.engine.errors import InvalidJob
 from jobops.engine.link import is_away
 from jobops.engine.payload import encode
@@ -57,7 +58,7 @@ def replay_job(letter: DeadLetter, *, from_start: bool = False) -> NewJob:
     Raises ``NotReplayable``. Whether a live job holds its key is for ``key_refusals``.
     """
     job_type, tenant = _job_type(letter), _tenant(letter)
-    lanes = config().lanes
+    lanes, promised = config().lanes, promised_by(job_type)
     lane = letter.lane if letter.lane in lanes else job_type.lane
     return NewJob(
         id=replay_id(letter.job_id, letter.attempt, letter.replays + 1),
@@ -66,14 +67,14 @@ def replay_job(letter: DeadLetter, *, from_start: bool = False) -> NewJob:
         job_type=job_type.name,
         data=_data(letter, job_type),
         max_attempts=job_type.max_attempts,
-        timeout_ms=job_type.timeout // _MS,
-        lease_ms=(job_type.lease or config().lease) // _MS,
+        timeout_ms=promised.timeout_ms,
+        lease_ms=promised.lease_ms or config().lease_ms,
         key=letter.key,
         correlation_id=letter.correlation_id or letter.job_id,
         replay_of=death_of(letter),
         tenant_uid=str(tenant.pk),
         resource=job_type.resource,
-        dedup_ms=(job_type.dedup_window or timedelta(0)) // _MS,
+        dedup_ms=promised.dedup_ms,
         keep=job_type.keep_results or 0,
         batch=letter.batch,
         checkpoint=b"" if from_start else letter.checkpoint.encode(),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 from jobops.batches.models import Batch
 from jobops.contracts import registry
-from jobops.contracts.calls import result_ttl_s
 from jobops.contracts.config import config
+from jobops.contracts.promised import promised_by
 from jobops.engine.records import NewJob
-
-_MS = timedelta(milliseconds=1)
 
 
 def then_id(batch_id: str) -> str:
@@ -35,19 +32,20 @@ def then_job(batch: Batch) -> NewJob | None:
         lane=lane,
         job_type=batch.then_job,
         data=bytes(batch.then_data or b""),
-        lease_ms=settings.lease // _MS,
+        lease_ms=settings.lease_ms,
         correlation_id=batch.correlation_id,
         tenant_uid=batch.tenant_uid,
     )
     if known is None:
         return job
+    promised = promised_by(known)
     return replace(
         job,
         job_type=known.name,
         max_attempts=known.max_attempts,
-        timeout_ms=known.timeout // _MS,
-        lease_ms=(known.lease or settings.lease) // _MS,
-        result_ttl_s=result_ttl_s(known),
+        timeout_ms=promised.timeout_ms,
+        lease_ms=promised.lease_ms or settings.lease_ms,
+        result_ttl_s=promised.result_ttl_s,
         resource=known.resource,
         keep=known.keep_results or 0,
     )

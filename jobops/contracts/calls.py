@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from secrets import token_hex
-from typing import Any, Generic, NamedTuple, ParamSpec
+from typing import Any, Generic, ParamSpec
 
 from jobops.contracts.children import child_id
 from jobops.contracts.config import config
@@ -17,6 +15,7 @@ from jobops.contracts.durations import LONGEST
 from jobops.contracts.enqueuer import enqueuer
 from jobops.contracts.handles import Handle
 from jobops.contracts.job_type import JobType
+from jobops.contracts.promised import promised_by
 from jobops.contracts.running import running_job
 from jobops.engine.errors import EnqueueRefused, InvalidJob
 from jobops.engine.payload import encode
@@ -27,7 +26,6 @@ P = ParamSpec("P")
 
 TENANT = re.compile(SLUG_PATTERN)
 LABEL_LIMIT = 200
-DEFAULT_RESULT_TTL = timedelta(hours=1)
 _MS = timedelta(milliseconds=1)
 
 
@@ -100,7 +98,7 @@ class Call(Generic[P]):
         return [answer if isinstance(answer, EnqueueRefused) else Handle(answer.id, answer.state) for answer in answers]
 
     def _new_job(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> NewJob:
-        settings, promised = config(), _promised(self.job_type)
+        settings, promised = config(), promised_by(self.job_type)
         bound_args, bound_kwargs = self.job_type.bind(args, kwargs)
         data = encode(
             self.job_type.name,
@@ -118,7 +116,7 @@ class Call(Generic[P]):
             data=data,
             max_attempts=self.job_type.max_attempts,
             timeout_ms=promised.timeout_ms,
-            lease_ms=promised.lease_ms or settings.lease // _MS,
+            lease_ms=promised.lease_ms or settings.lease_ms,
             key=self.key,
             correlation_id=self.correlation_id or _inherited() or job_id,
             delay_ms=self.delay_ms,
@@ -132,26 +130,6 @@ class Call(Generic[P]):
             keep=self.job_type.keep_results or 0,
             batch=self.batch,
         )
-
-
-class _Promised(NamedTuple):
-    """What every job of a type carries, in the engine's units. ``lease_ms`` 0: the configured lease."""
-
-    timeout_ms: int
-    lease_ms: int
-    result_ttl_s: int
-    dedup_ms: int
-
-
-@lru_cache(maxsize=1024)
-def _promised(job_type: JobType) -> _Promised:
-    nothing = timedelta(0)
-    return _Promised(
-        timeout_ms=job_type.timeout // _MS,
-        lease_ms=(job_type.lease or nothing) // _MS,
-        result_ttl_s=result_ttl_s(job_type),
-        dedup_ms=(job_type.dedup_window or nothing) // _MS,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +198,6 @@ def _when(run_after: object) -> tuple[int, int]:
             raise InvalidJob("run_after", f"{run_after!r} is out of bounds; give a year from 1971 to 8999")
         return 0, int(run_after.timestamp() * 1000)
     raise InvalidJob("run_after", f"{run_after!r} is no time; give a timedelta or an aware datetime")
-
-
-def result_ttl_s(job_type: JobType) -> int:
-    """For how many seconds a finished job is kept: at least as long as its key stands for it."""
-    usual = DEFAULT_RESULT_TTL if job_type.result_ttl is None else job_type.result_ttl
-    return max(1, math.ceil(max(usual, job_type.dedup_window or timedelta(0)).total_seconds()))
 
 
 def _label(field: str, value: object) -> str:

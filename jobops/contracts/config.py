@@ -18,6 +18,11 @@ class ContractConfig:
     heartbeat: timedelta = timedelta(seconds=5)
     payload_limit: int = DEFAULT_LIMIT
 
+    @property
+    def lease_ms(self) -> int:
+        """``lease`` in milliseconds."""
+        return self.lease // timedelta(milliseconds=1)
+
 
 _config = ContractConfig()
 

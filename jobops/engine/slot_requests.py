@@ -13,7 +13,6 @@ from jobops.engine.client import Engine
 from jobops.engine.clock import now_ns
 from jobops.engine.link import FAILURES, Backoff, is_away, is_starved
 from jobops.engine.records import Claim, ClaimedJob, Outcome
-from jobops.engine.slot_connection import slot_scripts
 
 log = logging.getLogger("jobops.worker")
 
@@ -29,7 +28,7 @@ class SlotRequests:
     """
 
     def __init__(self, engine: Engine, name: str, pen: Pen, block_ms: int, giving_up: Callable[[], object]) -> None:
-        self._scripts = slot_scripts(engine)
+        self._scripts = engine.scripts
         self._name = name
         self._pen = pen
         self._block_ms = block_ms

@@ -8,9 +8,9 @@ from typing import Literal
 
 from jobops.contracts.discovery import import_faults
 from jobops.engine.client import Engine
-from jobops.engine.gates import GateView, read_gates
+from jobops.engine.gates import GateView
 from jobops.limits import pushing
-from jobops.limits.in_force import Wanted, wanted
+from jobops.limits.in_force import Wanted, wanted_and_there
 from jobops.limits.targets import of_gate
 
 
@@ -41,14 +41,10 @@ class Drift:
 def drifts(engine: Engine) -> list[Drift]:
     """All differences; what is declared first, as undeclared resources are let go only when that is in force.
 
-    Redis is read first and the rows second: what a person pauses meanwhile stands in its row by then, and is never
-    taken for a pause that nobody wants. Raises ``redis.RedisError`` and ``django.db.Error``.
+    Raises ``redis.RedisError`` and ``django.db.Error``.
     """
-    all_paused = engine.scripts.is_paused()
-    views = {view.name: view for view in read_gates(engine, None)}
-    must = wanted()
-    missing = sorted(must.gates() - views.keys())
-    views |= {view.name: view for view in (read_gates(engine, missing) if missing else [])}
+    all_paused = engine.scripts.is_paused()  # before the rows, as all of Redis
+    must, views = wanted_and_there(engine)
     found: list[Drift] = []
     if all_paused != (must.everything is not None):
         found.append(Drift("", "pause", _pause_text("everything", all_paused)))

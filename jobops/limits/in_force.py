@@ -20,6 +20,8 @@ from typing import Final
 
 from jobops.contracts import registry
 from jobops.contracts.declared_limits import Declared, Limit, declared_limits
+from jobops.engine.client import Engine
+from jobops.engine.gates import GateView, read_gates
 from jobops.engine.rates import parse_rate
 from jobops.limits.models import LimitChange, Pause
 from jobops.limits.targets import gates_of, of_gate, target_of
@@ -76,6 +78,19 @@ def wanted() -> Wanted:
         {row.resource: row for row in LimitChange.objects.all()},
         tuple(Pause.objects.order_by("paused_at", "pk")),
     )
+
+
+def wanted_and_there(engine: Engine) -> tuple[Wanted, dict[str, GateView]]:
+    """What must be in force, and every gate that something is said of, here or there, as Redis has it.
+
+    Redis is read first and the rows second: what a person pauses meanwhile stands in its row by then, and is never
+    taken for a pause that nobody wants. Raises ``redis.RedisError`` and ``django.db.Error``.
+    """
+    views = {view.name: view for view in read_gates(engine, None)}
+    must = wanted()
+    missing = sorted(must.gates() - views.keys())
+    views |= {view.name: view for view in (read_gates(engine, missing) if missing else [])}
+    return must, views
 
 
 def limit_of(change: LimitChange) -> Limit:

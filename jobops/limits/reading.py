@@ -11,9 +11,9 @@ from typing import Any
 from jobops.contracts.declared_limits import Declared, Limit
 from jobops.engine import keys as rq
 from jobops.engine.client import Engine
-from jobops.engine.gates import GateView, read_gates
+from jobops.engine.gates import GateView
 from jobops.limits import pushing
-from jobops.limits.in_force import Wanted, wanted
+from jobops.limits.in_force import Wanted, wanted_and_there
 from jobops.limits.models import LimitChange, Pause
 from jobops.limits.targets import Target, of_gate
 
@@ -74,10 +74,7 @@ def read_limits(engine: Engine, *, who_waits: bool = False) -> Limits:
     ``who_waits``: with the tenants whose jobs wait. Raises ``redis.RedisError``.
     """
     now_ms = engine.scripts.now_ms()
-    views = {view.name: view for view in read_gates(engine, None)}
-    must = wanted()
-    missing = sorted(must.gates() - views.keys())
-    views |= {view.name: view for view in (read_gates(engine, missing) if missing else [])}
+    must, views = wanted_and_there(engine)
     ages = _oldest(engine, [view.name for view in views.values() if view.waiting], now_ms)
     rows = [_row(view, must, now_ms, ages.get(view.name)) for view in views.values() if _is_told(view, must)]
     if who_waits:

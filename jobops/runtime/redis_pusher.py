@@ -8,7 +8,6 @@ from django.db import Error as DatabaseError
 
 from jobops.engine.errors import EnqueueRefused, InvalidJob, UnknownTenant
 from jobops.engine.records import Enqueued, NewJob
-from jobops.engine.scripts import Scripts
 from jobops.runtime.engine import get_engine
 from tenants.policy import push_slug
 
@@ -22,7 +21,7 @@ class RedisPusher:
     def enqueue_many(self, jobs: Sequence[NewJob], /) -> list[Enqueued | EnqueueRefused]:
         """One answer for each job, in order. Raises ``RedisError``."""
         scripts = get_engine().scripts
-        answers = [_enqueue_one(scripts, jobs[0])] if len(jobs) == 1 else list(scripts.enqueue_many(jobs))
+        answers = scripts.enqueue_many(jobs)
         for lacks, restore in ((_lacks_tenant, _restore_tenants), (_lacks_lane, _restore_lanes)):
             places = [place for place, answer in enumerate(answers) if lacks(answer)]
             restored = restore([(jobs[place], answers[place]) for place in places]) if places else set()
@@ -30,14 +29,6 @@ class RedisPusher:
             for place, answer in zip(again, scripts.enqueue_many([jobs[place] for place in again]), strict=True):
                 answers[place] = answer
         return answers
-
-
-def _enqueue_one(scripts: Scripts, job: NewJob) -> Enqueued | EnqueueRefused:
-    """A round trip less than a batch of one."""
-    try:
-        return scripts.enqueue(job)
-    except EnqueueRefused as refused:
-        return refused
 
 
 def _lacks_tenant(answer: Enqueued | EnqueueRefused) -> bool:

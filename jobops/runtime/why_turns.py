@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jobops.contracts.catalog.words import counted
 from jobops.engine.registrations import LOST_AFTER
 from jobops.engine.why_facts import MOST_AHEAD, WhyFacts, WorkerFacts
 from jobops.runtime.why_records import Kind, Link, Reason
@@ -50,7 +51,7 @@ def turns(facts: WhyFacts, slug: str, lane: str) -> Iterator[Reason]:
             link = None if gate.job_type else Link("resource", name)
             all_of_them = f", {gate.waiting:,} of all tenants, who take turns" if gate.waiting > gate.rank + 1 else ""
             wait = "waits" if gate.rank == 1 else "wait"
-            text = f"{_jobs(gate.rank)} of its tenant {wait} before it for {name}{all_of_them}."
+            text = f"{counted(gate.rank, 'job')} of its tenant {wait} before it for {name}{all_of_them}."
             yield Reason(Kind.BEHIND_AT_GATE, text, name=name, count=gate.rank, link=link)
     else:
         yield from _in_queue(facts, slug, lane)
@@ -72,14 +73,9 @@ def _in_queue(facts: WhyFacts, slug: str, lane: str) -> Iterator[Reason]:
             text = f"Over {MOST_AHEAD:,} jobs of its tenant {slug} are before it in the lane {lane}{also}."
             yield Reason(Kind.BEHIND, text, name=slug, count=MOST_AHEAD, link=Link("tenant", slug))
     elif facts.position:
-        what = "1 job" if facts.position == 1 else f"{facts.position:,} jobs"
         are = "is" if facts.position == 1 else "are"
-        text = f"{what} of its tenant {slug} {are} before it in the lane {lane}{also}."
+        text = f"{counted(facts.position, 'job')} of its tenant {slug} {are} before it in the lane {lane}{also}."
         yield Reason(Kind.BEHIND, text, name=slug, count=facts.position, link=Link("tenant", slug))
-
-
-def _jobs(count: int) -> str:
-    return "1 job" if count == 1 else f"{count:,} jobs"
 
 
 def _busy(slots: int, lane: str, turn: int | None) -> str:

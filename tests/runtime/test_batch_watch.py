@@ -27,7 +27,7 @@ from jobops.scheduling.duties import Context
 from jobops.steward import batches, policies
 from tests.runtime.batch_factory import POISON, after_jobs, count, end, filled, look, row
 from tests.runtime.factory import claim, echo, new_job, run_all, settle, waiting
-from tests.runtime.test_steward import twice_at_once
+from tests.runtime.together import twice_at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -154,13 +154,13 @@ def test_an_enqueue_whose_answer_was_lost_arrives_once(both: Engine, monkeypatch
     from redis.exceptions import TimeoutError as RedisTimeoutError
 
     scripts = type(both.scripts)
-    real = scripts.enqueue
+    real = scripts.enqueue_many
 
-    def lose_the_answer(self, job):  # type: ignore[no-untyped-def]
-        real(self, job)
+    def lose_the_answer(self, jobs):  # type: ignore[no-untyped-def]
+        real(self, jobs)
         raise RedisTimeoutError("Timeout reading from socket")
 
-    monkeypatch.setattr(scripts, "enqueue", lose_the_answer)
+    monkeypatch.setattr(scripts, "enqueue_many", lose_the_answer)
     handle = echo.using(tenant="acme").enqueue()
     monkeypatch.undo()
     assert handle.state == "outbox"

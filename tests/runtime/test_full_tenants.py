@@ -15,7 +15,9 @@ from jobops.contracts.calls import Call
 from jobops.contracts.decorator import job
 from jobops.contracts.job_type import JobType
 from jobops.engine.client import Engine
-from jobops.engine.errors import DepthExceeded, InvalidJob, OutboxUnavailable
+from jobops.engine.errors import DepthExceeded, EnqueueRefused, InvalidJob, OutboxUnavailable
+from jobops.engine.records import Enqueued, NewJob
+from jobops.engine.scripts import Scripts
 from jobops.runtime import enqueuer, lookup
 from jobops.runtime.enqueuer import pusher
 from jobops.runtime.spilling import Spillway
@@ -150,10 +152,13 @@ def test_many_at_once_are_answered_each_in_its_place(full: Engine) -> None:
 
 def test_a_flood_that_spills_asks_redis_once_and_not_for_each(full: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    real = type(full.scripts).enqueue
-    monkeypatch.setattr(
-        type(full.scripts), "enqueue", lambda self, job: asked.append(job.id) or real(self, job)  # type: ignore[func-returns-value]
-    )  # fmt: skip
+    real = type(full.scripts).enqueue_many
+
+    def ask(self: Scripts, jobs: Sequence[NewJob]) -> list[Enqueued | EnqueueRefused]:
+        asked.extend(job.id for job in jobs)
+        return real(self, jobs)
+
+    monkeypatch.setattr(type(full.scripts), "enqueue_many", ask)
     for n in range(20):
         using(spills).enqueue(n)
     assert len(asked) == 1

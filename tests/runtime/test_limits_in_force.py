@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 
 from jobops.contracts import discovery, registry
 from jobops.contracts.discovery import ImportFault
@@ -27,6 +25,7 @@ from jobops.steward.limits import Limits
 from tests.contracts.catalogs import declare
 from tests.runtime.conftest import Outage
 from tests.runtime.factory import claim, new_job, settle
+from tests.runtime.together import twice_at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -205,22 +204,7 @@ def test_two_duties_at_once_are_as_right_as_one(both: Engine) -> None:
     """Trap 7"""
     services.pause(target=STRIPE, by="anna")
     both.redis.delete(both.keys.resource("stripe"))
-    errors: list[Exception] = []
-
-    def run() -> None:
-        try:
-            run_duty(both)
-        except Exception as error:  # noqa: BLE001
-            errors.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    twice_at_once(lambda: run_duty(both))
     assert drifts(both) == []
     assert gate(both).paused
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-
 import pytest
-from django.db import connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from dlq.models import DeadLetter
@@ -25,29 +21,9 @@ from tenants import services
 from tenants.models import Tenant
 from tests.runtime.conftest import Outage
 from tests.runtime.factory import claim, new_job, run_all, settle, tenant, waiting
+from tests.runtime.together import twice_at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def twice_at_once(work: Callable[[], object]) -> None:
-    """Trap 7: a lock only makes two leaders rare."""
-    start, errors = threading.Barrier(2), []
-
-    def run() -> None:
-        try:
-            start.wait()
-            work()
-        except Exception as error:  # noqa: BLE001
-            errors.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
 
 
 def test_a_flush_is_noticed_and_all_policies_and_lanes_come_back(both: Engine) -> None:

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
+from jobops.contracts.decorator import job as contract
+from jobops.contracts.registry import temporary_registry
 from jobops.engine.client import Engine
 from jobops.web.selectors import outside, reach, snapshot
+from tenants.models import Tenant
 from tests.web.world import World
 
 
@@ -28,3 +31,20 @@ def world(db: None, engine: Engine) -> World:
     """An empty world on this test's Redis and database."""
     assert settings.JOBOPS_REDIS_URL
     return World(engine)
+
+
+@pytest.fixture
+def send() -> Iterator[None]:
+    """The job type of the world's letters, and no other."""
+    with temporary_registry():
+
+        @contract(name="shop.jobs.send", owner="billing", drain_sla="4h", idempotent="upserts by invoice id")
+        def send(number: int) -> None: ...
+
+        yield
+
+
+@pytest.fixture
+def acme(world: World) -> Tenant:
+    """A tenant whose admins may replay."""
+    return world.tenant("acme", may_replay=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -15,8 +14,6 @@ from dlq.models import DeadLetter, State
 from dlq.outcomes import take_outcomes
 from dlq.services import letter_discard, letter_replay
 from jobops.audit.models import AuditEntry
-from jobops.contracts.decorator import job as contract
-from jobops.contracts.registry import temporary_registry
 from jobops.engine.records import Outcome
 from jobops.runtime import cancelling
 from tenants.models import Tenant
@@ -25,21 +22,6 @@ from tests.web.world import World
 
 REASON = {"reason": "Fixed by hand", "note": "I called them"}
 pytestmark = pytest.mark.usefixtures("send")
-
-
-@pytest.fixture
-def send() -> Iterator[None]:
-    with temporary_registry():
-
-        @contract(name="shop.jobs.send", owner="billing", drain_sla="4h", idempotent="upserts by invoice id")
-        def send(number: int) -> None: ...
-
-        yield
-
-
-@pytest.fixture
-def acme(world: World) -> Tenant:
-    return world.tenant("acme", may_replay=True)
 
 
 def post(client: Client, letter: DeadLetter, what: str, data: dict[str, str] | None = None, **more: Any) -> str:

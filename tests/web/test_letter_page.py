@@ -46,11 +46,6 @@ def send() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def acme(world: World) -> Tenant:
-    return world.tenant("acme", may_replay=True)
-
-
 def body(client: Client, letter: DeadLetter) -> str:
     answer = client.get(f"/dlq/{letter.pk}/")
     assert answer.status_code == 200, answer.content

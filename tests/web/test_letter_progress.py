@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,29 +9,13 @@ from django.test import Client
 
 from dlq.models import DeadLetter, State
 from jobops.audit.models import AuditEntry
-from jobops.contracts.decorator import job as contract
-from jobops.contracts.registry import temporary_registry
 from tenants.models import Tenant
 from tenants.roles import Role
 from tests.web.world import World
 
 POSITION = {"checkpoint": '{"after":400,"token":"t0ken"}', "progress_done": 400, "progress_total": 1_000}
 CHOICE = 'name="begin"'
-
-
-@pytest.fixture(autouse=True)
-def send() -> Iterator[None]:
-    with temporary_registry():
-
-        @contract(name="shop.jobs.send", owner="billing", drain_sla="4h", idempotent="upserts by invoice id")
-        def send(number: int) -> None: ...
-
-        yield
-
-
-@pytest.fixture
-def acme(world: World) -> Tenant:
-    return world.tenant("acme", may_replay=True)
+pytestmark = pytest.mark.usefixtures("send")
 
 
 def body(client: Client, letter: DeadLetter) -> str:

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jobops.contracts.calls import result_ttl_s
 from jobops.contracts.catalog.classifier import checkpoints_in_code, classifier_of
 from jobops.contracts.catalog.design import JobDesign, JobLimits
 from jobops.contracts.catalog.facts import Installation, RunTimes
 from jobops.contracts.catalog.words import NOT_BUILT, one_line
 from jobops.contracts.declared_limits import Declared, gate_of
 from jobops.contracts.job_type import JobType
+from jobops.contracts.promised import promised_by
 from jobops.engine.gates import type_gate
 
 TRIGGER = f"enqueued by code; schedules: {NOT_BUILT}"
@@ -49,7 +49,7 @@ def job_design(job_type: JobType, run_times: RunTimes, installation: Installatio
         on_unknown=job_type.on_unknown,
         dedup_window_s=job_type.dedup_window.total_seconds() if job_type.dedup_window else None,
         on_full=job_type.on_full,
-        result_ttl_s=result_ttl_s(job_type),
+        result_ttl_s=promised_by(job_type).result_ttl_s,
         promises_result_ttl=job_type.result_ttl is not None,
         keep_results=job_type.keep_results,
         faults=job_type.faults,

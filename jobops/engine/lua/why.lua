@@ -17,11 +17,11 @@ local h = {}
 for i = 1, #job, 2 do h[job[i]] = job[i + 1] end
 
 local lease = read_lease(id)
-local l = lease and rcall('HMGET', k('lease', id), 'lease', 'timeout', 'stop', 'stop_note') or {}
+local l = lease and rcall('HMGET', k('lease', id), 'lease', 'timeout') or {}
 tell('now', string.format('%.0f', now), 'job', job)
 tell('lease', lease and {'worker', lease.worker, 'attempt', lease.attempt,
   'started', string.format('%.0f', math.floor(lease.started / 1000)), 'lease', l[1] or '', 'timeout', l[2] or '',
-  'stop', l[3] or '', 'note', l[4] or '', 'until', rcall('ZSCORE', k('leases'), id) or ''} or {})
+  'stop', lease.stop, 'note', lease.stop_note, 'until', rcall('ZSCORE', k('leases'), id) or ''} or {})
 tell('into', rcall('GET', k('pushed', id)) or '')
 
 local slug, lane = h.jo_tenant, h.jo_lane

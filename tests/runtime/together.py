@@ -1,0 +1,29 @@
+"""Two who do the same work at the same moment."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from django.db import connection
+
+
+def twice_at_once(work: Callable[[], object]) -> None:
+    """Trap 7: a lock only makes two leaders rare."""
+    start, errors = threading.Barrier(2), []
+
+    def run() -> None:
+        try:
+            start.wait()
+            work()
+        except Exception as error:  # noqa: BLE001
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
