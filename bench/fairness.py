@@ -118,6 +118,8 @@ def shares(server: EmbeddedRedis, tenants: dict[str, tuple[float, float]], secon
         used: dict[str, float] = defaultdict(float)
         for who, _, started, ended in notes.rows():
             used[who] += min(ended, until_at) - started
+        if idle := [slug for slug in tenants if used[slug] <= 0]:
+            raise SystemExit(f"no job of {', '.join(idle)} ran: that is no share")
         return used
 
 

@@ -55,9 +55,10 @@ def bulk_draft(
     return bulk
 
 
-def bulk_confirm(*, bulk_id: int, by: Actor, reason: str = "") -> BulkAction:
+def bulk_confirm(*, bulk_id: int, by: Actor, reason: str = "", from_start: bool = False) -> BulkAction:
     """Let the draft run; ``reason`` replaces the one of the draft, and a discard needs one.
 
+    ``from_start``: what it replays begins anew, and does not resume from the letters' checkpoints.
     Raises ``InvalidAction``, ``WrongBulkState`` (it runs already, or is over), ``BulkAction.DoesNotExist``.
     """
     with transaction.atomic():
@@ -67,6 +68,9 @@ def bulk_confirm(*, bulk_id: int, by: Actor, reason: str = "") -> BulkAction:
         bulk.reason = _given(reason) or bulk.reason
         if bulk.kind == Kind.DISCARD:
             clean_reason(bulk.reason)
+        if from_start and bulk.kind != Kind.REPLAY:
+            raise InvalidAction("from_start", "only a replay can begin anew")
+        bulk.from_start = from_start
         _start(bulk, by)
     return bulk
 

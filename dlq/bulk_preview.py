@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Min, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
 from dlq.errors import NotReplayable
@@ -50,12 +50,14 @@ class Shares:
 @dataclass(frozen=True, slots=True)
 class Preview:
     """``chosen`` = ``will_do`` + the sum of ``skipped`` (why → how many). ``unchecked``: of ``will_do``, those whose
-    arguments are looked at only when their turn comes. ``oldest``: the first death. ``sample``: the first of them."""
+    arguments are looked at only when their turn comes. ``resumable``: those of ``will_do`` that have a checkpoint to
+    resume from. ``oldest``: the first death. ``sample``: the first of them."""
 
     chosen: int
     will_do: int
     skipped: Mapping[str, int]
     unchecked: int
+    resumable: int
     tenants: Shares
     jobs: Shares
     oldest: datetime | None
@@ -69,6 +71,7 @@ class _Sums:
     skipped: Counter[str] = field(default_factory=Counter)
     tenants: dict[str, Share] = field(default_factory=dict)
     jobs: dict[str, Share] = field(default_factory=dict)
+    resumable: int = 0
 
     def shares(self, tenant: str, job: str) -> tuple[Share, Share]:
         return self.tenants.setdefault(tenant, Share(tenant)), self.jobs.setdefault(job, Share(job))
@@ -80,6 +83,8 @@ class _Sums:
             share.oldest = min(filter(None, (share.oldest, group["oldest"])), default=None)
         if why:
             self.skipped[why] += group["n"]
+        else:
+            self.resumable += group["resumable"]
 
     def skip(self, tenant: str, job: str, why: str, count: int = 1) -> None:
         for share in self.shares(tenant, job):
@@ -99,6 +104,7 @@ def preview(bulk: BulkAction) -> Preview:
     checked = list(_candidates(bulk, event)[:MOST_CHECKED]) if event is Event.REPLAY else []
     for letter, why in _unfit(checked):
         sums.skip(letter.tenant_slug, letter.job_type, why)
+        sums.resumable -= bool(letter.checkpoint)
     for tenant, job, count in _too_late(bulk) if event is Event.UNDO else ():
         sums.skip(tenant, job, TOO_LATE, count)
     chosen = sum(share.chosen for share in sums.tenants.values())
@@ -107,6 +113,7 @@ def preview(bulk: BulkAction) -> Preview:
         will_do=chosen - sums.skipped.total(),
         skipped=dict(sums.skipped.most_common()),
         unchecked=max(0, will_do - len(checked)) if event is Event.REPLAY else 0,
+        resumable=max(0, sums.resumable) if event is Event.REPLAY else 0,
         tenants=_shares(sums.tenants.values()),
         jobs=_shares(sums.jobs.values()),
         oldest=min((share.oldest for share in sums.tenants.values() if share.oldest), default=None),
@@ -117,7 +124,8 @@ def preview(bulk: BulkAction) -> Preview:
 def _groups(bulk: BulkAction) -> Iterable[Mapping[str, Any]]:
     members = BulkMember.objects.filter(bulk=bulk).order_by()
     groups = members.values("letter__tenant_slug", "letter__job_type", "letter__state", "state")
-    return groups.annotate(n=Count("pk"), oldest=Min("letter__dead_at"))
+    resumable = Count("pk", filter=~Q(letter__checkpoint=""))
+    return groups.annotate(n=Count("pk"), oldest=Min("letter__dead_at"), resumable=resumable)
 
 
 def _candidates(bulk: BulkAction, event: Event) -> QuerySet[DeadLetter]:

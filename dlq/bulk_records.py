@@ -33,6 +33,8 @@ def record_bulk(
 def _told(bulk: BulkAction) -> dict[str, Any]:
     told: dict[str, Any] = {"kind": bulk.kind, "state": bulk.state, "matched": bulk.matched}
     told["chosen"] = bulk.chosen or ALL
+    if bulk.from_start:
+        told["from"] = "start"
     if bulk.ended_at is not None:
         told |= {"done": bulk.done, "skipped": bulk.skipped}
     return told

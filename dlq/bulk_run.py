@@ -90,7 +90,7 @@ def _deal_with(bulk: BulkAction, letters: Sequence[DeadLetter], held: Mapping[in
     """Letter id → "" (done) or why it was skipped."""
     by = actor_of(bulk)
     batches: dict[str, Batch] = {
-        Kind.REPLAY: lambda some: replay_batch(some, by, bulk, held),
+        Kind.REPLAY: lambda some: replay_batch(some, by, bulk, held, from_start=bulk.from_start),
         Kind.DISCARD: lambda some: discard_batch(some, by, bulk.reason, bulk),
         Kind.UNDO: lambda some: undo_batch(some, by),
     }

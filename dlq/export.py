@@ -20,6 +20,7 @@ COLUMNS = (
     "id", "tenant", "job", "queue", "state", "reason", "error_class", "error", "owner", "assignee", "due_at", "dead_at",
     "attempts", "replays", "job_id", "arguments", "max_attempts", "enqueued_at", "last_died_at", "replay_job_id",
     "note", "discard_reason", "drained_by", "drained_at", "correlation_id", "key", "batch", "progress", "checkpoint",
+    "checkpoint_at",
 )  # fmt: skip
 _LONG = ("traceback", "history", "payload_raw")
 
@@ -53,7 +54,12 @@ def position_of(letter: DeadLetter, shown: Shown) -> dict[str, Any]:
     """How far it got, and as part of what. ``progress``: done and total, or None."""
     told = letter.progress_total is not None
     progress = {"done": letter.progress_done, "total": letter.progress_total} if told else None
-    return {"batch": letter.batch, "progress": progress, "checkpoint": shown.checkpoint()}
+    return {
+        "batch": letter.batch,
+        "progress": progress,
+        "checkpoint": shown.checkpoint(),
+        "checkpoint_at": instant(letter.checkpoint_at),
+    }
 
 
 def as_jsonl(made: Iterable[dict[str, Any]]) -> Iterator[str]:

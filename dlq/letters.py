@@ -53,6 +53,7 @@ def letter_of(death: Death) -> DeadLetter:
     letter.key = one_line(fields.get(b"jo_key", b""), 200)
     letter.batch = one_line(fields.get(b"jo_batch", b""), 64)
     letter.checkpoint = _checkpoint(fields.get(b"jo_state", b""))
+    letter.checkpoint_at = _instant(fields.get(b"jo_state_at")) if letter.checkpoint else None
     letter.progress_done, letter.progress_total = _progress(fields)
     return letter
 

@@ -15,7 +15,7 @@ HISTORY_LENGTH = 200
 
 CONTENT = (
     "reason", "error_class", "error", "traceback", "attempts", "max_attempts", "history", "last_died_at",
-    "checkpoint", "progress_done", "progress_total",
+    "checkpoint", "checkpoint_at", "progress_done", "progress_total",
 )  # fmt: skip
 """The fields that a death writes."""
 
@@ -40,7 +40,10 @@ def take_over(letter: DeadLetter, number: int, ending: Ending, *, newest: bool) 
 
 def _take_over_position(letter: DeadLetter, told: DeadLetter) -> None:
     """How far it got. A replay that died before it saved anything has not lost what an earlier run had reached."""
-    letter.checkpoint = told.checkpoint or letter.checkpoint
+    if told.checkpoint:
+        # One that a replay was only given, and died with, is as old as it was.
+        kept = letter.checkpoint_at if told.checkpoint == letter.checkpoint else None
+        letter.checkpoint, letter.checkpoint_at = told.checkpoint, told.checkpoint_at or kept
     if told.progress_total is not None:
         letter.progress_done, letter.progress_total = told.progress_done, told.progress_total
 

@@ -4,7 +4,6 @@ import hashlib
 import logging
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 
 from dlq.errors import NotReplayable
 from dlq.models import DeadLetter
@@ -27,7 +26,6 @@ KEY_IS_HELD = "a live job holds its key; it can be replayed when that job has en
 # What the engine takes as a job's id.
 _ID = re.compile(r"[A-Za-z0-9_-]{1,160}")
 _NUMBER = re.compile(r"-r([1-9][0-9]{0,8})")
-_MS = timedelta(milliseconds=1)
 
 
 def replay_id(job_id: str, attempt: int, number: int) -> str:
@@ -74,6 +72,7 @@ def replay_job(letter: DeadLetter, *, from_start: bool = False) -> NewJob:
         replay_of=death_of(letter),
         tenant_uid=str(tenant.pk),
         resource=job_type.resource,
+        result_ttl_s=promised.result_ttl_s,
         dedup_ms=promised.dedup_ms,
         keep=job_type.keep_results or 0,
         batch=letter.batch,

@@ -78,14 +78,16 @@ def replay_batch(
     by: Actor,
     bulk: BulkAction | None = None,
     keys_held: Mapping[int, str] | None = None,
+    *,
+    from_start: bool = False,
 ) -> dict[int, str]:
     """Send letters back to run, in the caller's transaction; answers for each id "" (done) or why it was skipped.
 
     The letters must be locked (``lock_letters``). ``keys_held``: what ``key_refusals`` said of them before the
-    transaction; Redis is asked within it otherwise.
+    transaction; Redis is asked within it otherwise. ``from_start`` as for ``letter_replay``.
     """
     held = key_refusals(with_tenants(letters)) if keys_held is None else keys_held
-    return answers(letters, _replay(letters, by, bulk, held))
+    return answers(letters, _replay(letters, by, bulk, held, from_start=from_start))
 
 
 def discard_batch(

@@ -11,7 +11,7 @@ from django.utils import timezone
 from dlq.endings import Ending, settle
 from dlq.locking import lock_letters
 from dlq.models import ReplayRun
-from jobops.context import relay
+from jobops.context import outbox_rows
 from jobops.context.models import OutboxEntry
 from jobops.engine.client import Engine
 from jobops.engine.records import Fate
@@ -125,7 +125,7 @@ def _given_up(parked: set[str]) -> set[str]:
         return set()
     rows = OutboxEntry.objects.filter(pk__in=parked, state=Row.PARKED)
     locked = list(rows.select_for_update().order_by("pk").values_list("pk", flat=True))
-    relay.cancel(OutboxEntry.objects.filter(pk__in=locked, state=Row.PARKED))
+    outbox_rows.cancel(OutboxEntry.objects.filter(pk__in=locked, state=Row.PARKED))
     return set(OutboxEntry.objects.filter(pk__in=locked, state=Row.CANCELLED).values_list("pk", flat=True))
 
 

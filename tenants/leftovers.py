@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 from redis.exceptions import ResponseError
 
-from jobops.context import relay
+from jobops.context import outbox_rows
 from jobops.context.models import OutboxEntry
 from jobops.engine import keys as rq
 from jobops.engine.client import Engine
@@ -76,7 +76,7 @@ def cancel_rows(tenant: Tenant) -> int:
     ids = list(_rows(tenant).select_for_update().order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
-        relay.give_up(OutboxEntry.objects.filter(pk__in=chunk))
+        outbox_rows.give_up(OutboxEntry.objects.filter(pk__in=chunk))
         for listener in _listeners:
             listener(chunk)
     return len(ids)

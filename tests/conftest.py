@@ -64,6 +64,15 @@ def own_redis(tmp_path: Path) -> Iterator[EmbeddedRedis]:
         yield server
 
 
+@pytest.fixture(autouse=True)
+def job_types_end_with_their_test() -> Iterator[None]:
+    """No test finds the job types of another one."""
+    from tests.registry_guard import types_end_here
+
+    with types_end_here():
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def groups_outlive_a_flush() -> Iterator[None]:
     """The staff groups, which a migration makes, come back after the flush that ends each test with real commits.

@@ -35,6 +35,9 @@ class BulkAction(models.Model):
     )
     chosen = models.CharField(max_length=500, blank=True, help_text="How: the filter as a query string, or `ticked`.")
     reason = models.CharField(max_length=500, blank=True)
+    from_start = models.BooleanField(
+        default=False, db_default=False, help_text="Of a replay: its jobs begin anew, and not at their checkpoints."
+    )
     undoes = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     request_id = models.CharField(max_length=64, blank=True)
 

@@ -66,6 +66,7 @@ class DeadLetter(models.Model):
     history = models.JSONField(default=list, help_text="Every attempt: n, worker, start, end, outcome, error.")
 
     checkpoint = models.TextField(blank=True, default="", db_default="", help_text="JSON: what a replay resumes from.")
+    checkpoint_at = models.DateTimeField(null=True, blank=True, help_text="When it was saved, if that is known.")
     progress_done = models.BigIntegerField(null=True, blank=True)
     progress_total = models.BigIntegerField(null=True, blank=True)
     batch = models.CharField(max_length=64, blank=True, default="", db_default="")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q, QuerySet
 
 from jobops.batches.models import Batch
-from jobops.context import relay
+from jobops.context import outbox_rows
 from jobops.context.models import OutboxEntry
 from jobops.engine.client import Engine
 
@@ -39,7 +39,7 @@ def on_the_way(batch: Batch) -> OnTheWay:
 
 def cancel_rows(batch: Batch) -> int:
     """Cancel its members that are not pushed at this moment; answers how many."""
-    return relay.cancel(rows_of(batch))
+    return outbox_rows.cancel(rows_of(batch))
 
 
 def cancel_waiting(engine: Engine, batch: Batch, cursor: int = 0, limit: int = 1000) -> tuple[int, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from jobops.batches.models import Batch
 from jobops.contracts import registry
 from jobops.contracts.config import config
@@ -39,8 +37,7 @@ def then_job(batch: Batch) -> NewJob | None:
     if known is None:
         return job
     promised = promised_by(known)
-    return replace(
-        job,
+    return job._replace(
         job_type=known.name,
         max_attempts=known.max_attempts,
         timeout_ms=promised.timeout_ms,

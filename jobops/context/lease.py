@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from jobops.contracts.errors import LeaseLost, NotInstalled
@@ -18,6 +19,7 @@ log = logging.getLogger("jobops.context")
 T = TypeVar("T")
 
 LOUD_SECONDS = 0.5
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _source: Callable[[], Engine] | None = None
 
@@ -49,6 +51,12 @@ def insist(job: RunningJob, question: Callable[[Scripts], T]) -> T:
             if pause > LOUD_SECONDS:
                 log.warning("job %s waits for Redis, which is away: %s", job.id, error)
             time.sleep(pause)
+
+
+def now(job: RunningJob) -> datetime:
+    """The instant on Redis's clock: the one that runs on different hosts have in common."""
+    seconds, micros = insist(job, lambda scripts: scripts.redis.time())
+    return EPOCH + timedelta(seconds=int(seconds), microseconds=int(micros))
 
 
 def hold(job: RunningJob) -> None:

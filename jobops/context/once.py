@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, get_args
 
-from django.db import DEFAULT_DB_ALIAS, transaction
-
-from jobops.context import lease, once_records
+from jobops.context import lease, once_records, once_turns
 from jobops.context.models import OnceRecord
 from jobops.context.once_begin import Place, begin
 from jobops.context.outbox import in_transaction
@@ -103,44 +100,53 @@ class Once:
             return self.result  # type: ignore[no-any-return]
 
     def __enter__(self) -> Once:
-        begun = self._job.saved.begun
-        if self.key in begun:
-            raise OnceMisused(f"once {self.key!r} is begun already, by this very run")
+        try:
+            once_turns.take(self._job, self.key)
+        except once_turns.WaitsForItself as error:
+            raise OnceMisused(f"once {self.key!r}: {error}") from None
+        try:
+            self._begin()
+        except BaseException:
+            once_turns.give_back(self._job, self.key)
+            raise
+        if self.done:
+            once_turns.give_back(self._job, self.key)
+        return self
+
+    def _begin(self) -> None:
         if not self._job.token:
             self._stored = self._job.saved.results.get(self.key)
             self.done = self._stored is not None
-            return self
+            return
         if not self._atomic and in_transaction():
             raise OnceMisused(
                 f"once {self.key!r} within a transaction: that it began could not be committed before the effect; "
                 "leave the transaction first, or, for an effect that is a database write, say atomic=True"
             )
-        self._row, self._place = begin(self._job, self.key, self._on_unknown, self._place_of)
+        self._row, self._place = begin(self._job, self.key, self._on_unknown, atomic=self._atomic)
         self.done = self._place is None
         if self.done:
             self._stored = self._row.result
         else:
-            begun.add(self.key)
-        return self
+            once_turns.note_begun(self._row)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.done:
             return
-        self._job.saved.begun.discard(self.key)
-        if self._row is None or self._place is None:
-            if error is None:
-                self._job.saved.results[self.key] = self._encoded()
-        elif self._atomic:
-            self._end_together(self._row, self._place, kind, error, trace)
-        elif error is None:
-            self._end(self._row)
-        else:
-            self._failed(self._row, error)
-
-    def _place_of(self) -> AbstractContextManager[object]:
-        return transaction.atomic(using=DEFAULT_DB_ALIAS) if self._atomic else nullcontext()
+        try:
+            if self._row is None or self._place is None:
+                if error is None:
+                    self._job.saved.results[self.key] = self._encoded()
+            elif self._atomic:
+                self._end_together(self._row, self._place, kind, error, trace)
+            elif error is None:
+                self._end(self._row)
+            else:
+                self._failed(self._row, error)
+        finally:
+            once_turns.give_back(self._job, self.key)
 
     def _end(self, row: OnceRecord) -> None:
         fault = None
@@ -155,6 +161,7 @@ class Once:
             raise EffectNotRecorded(self.key) from away
         if not ours:
             raise LeaseLost(self._job.id)
+        once_turns.note_ended(row)
         if fault is not None:
             raise fault
 
@@ -166,6 +173,7 @@ class Once:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        once_turns.note_ended(row)  # with its record, or without: what ends the transaction says so
         if error is None:
             try:
                 stored = self._encoded()
@@ -196,6 +204,7 @@ class Once:
             return
         try:
             once_records.patiently(lambda: once_records.drop(row))
+            once_turns.note_ended(row)
         except once_records.AWAY:
             log.exception("job %s, once %r: that it failed could not be recorded", self._job.id, self.key)
 

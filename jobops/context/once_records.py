@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
@@ -35,11 +35,8 @@ def find(job: RunningJob, key: str) -> OnceRecord | None:
     return mine.order_by("pk").first()
 
 
-def begin(job: RunningJob, key: str) -> tuple[OnceRecord | None, bool]:
-    """The row of this key, and whether this very call made it. None: it went while we looked."""
-    found = find(job, key)
-    if found is not None:
-        return found, False
+def begin(job: RunningJob, key: str, at: datetime) -> OnceRecord | None:
+    """Make the row of this key. None: somebody else has made one. ``at``: now, on the clock that all runs share."""
     job_type = registry.resolve(job.job_type)
     row = OnceRecord(
         tenant=job.tenant,
@@ -49,21 +46,20 @@ def begin(job: RunningJob, key: str) -> tuple[OnceRecord | None, bool]:
         job_id=job.id,
         attempt=job.attempt,
         token=job.token,
-        began_at=timezone.now(),
+        began_at=at,
     )
     _rows().bulk_create([row], ignore_conflicts=True)
     found = find(job, key)
-    return found, found is not None and (found.token, found.began_at) == (row.token, row.began_at)
+    return found if found is not None and (found.token, found.began_at) == (row.token, row.began_at) else None
 
 
-def take_over(row: OnceRecord, job: RunningJob) -> bool:
-    """Make the row this run's, if it still is whose it was. False: somebody was faster."""
-    now = timezone.now()
+def take_over(row: OnceRecord, job: RunningJob, at: datetime) -> OnceRecord | None:
+    """Make the row this run's, if it still is whose it was. None: somebody was faster."""
     taken = _begun(row, row.token).filter(began_at=row.began_at)
-    done = taken.update(token=job.token, job_id=job.id, attempt=job.attempt, began_at=now)
-    if done:
-        row.token, row.job_id, row.attempt, row.began_at = job.token, job.id, job.attempt, now
-    return done == 1
+    if not taken.update(token=job.token, job_id=job.id, attempt=job.attempt, began_at=at):
+        return None
+    row.token, row.job_id, row.attempt, row.began_at = job.token, job.id, job.attempt, at
+    return row
 
 
 def finish(row: OnceRecord, result: str) -> bool:

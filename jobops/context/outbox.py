@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -60,10 +60,20 @@ def write_and_push_on_commit(jobs: Sequence[NewJob], push: Push) -> list[Enqueue
     written = write(jobs)
     connection = transaction.get_connection(DEFAULT_DB_ALIAS)
     if connection.in_atomic_block:
-        ids = _ids_of_this_transaction()
-        ids.extend(job.id for job in jobs)
-        transaction.on_commit(_PushAfterCommit(ids, push), using=DEFAULT_DB_ALIAS, robust=True)
+        pending = _pending_of_this_transaction() or _Pending()
+        pending.ids.extend(job.id for job in jobs)
+        transaction.on_commit(_PushAfterCommit(pending, push), using=DEFAULT_DB_ALIAS, robust=True)
     return written
+
+
+def look_before_push(look: Callable[[], object]) -> None:
+    """Have ``look`` called when the rows that were written last are committed and not pushed yet.
+
+    It is not called after a rollback, nor where the relay pushes them as the commit's hooks did not run.
+    """
+    pending = _pending_of_this_transaction()
+    if pending is not None and look not in pending.looks:
+        pending.looks.append(look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,34 +123,48 @@ def job_of(row: OutboxEntry) -> NewJob:
     )
 
 
+@dataclass(slots=True)
+class _Pending:
+    """What the commit of one transaction has to push, and who looks at it before."""
+
+    ids: list[str] = field(default_factory=list)
+    looks: list[Callable[[], object]] = field(default_factory=list)
+
+
 class _PushAfterCommit:
-    """The commit hook. All hooks of one transaction share ``ids``: the first pushes everything in one go.
+    """The commit hook. All hooks of one transaction share ``pending``: the first pushes everything in one go.
 
     Each enqueue needs a hook of its own, as Django drops those of a savepoint that is rolled back. Ids of such a
     savepoint stay in the list and do no harm: they have no row.
     """
 
-    def __init__(self, ids: list[str], push: Push) -> None:
-        self.ids = ids
+    def __init__(self, pending: _Pending, push: Push) -> None:
+        self.pending = pending
         self.push = push
 
     def __call__(self) -> None:
-        pending = self.ids[:]
-        self.ids.clear()
-        if not pending:
+        ids, looks = self.pending.ids[:], self.pending.looks[:]
+        self.pending.ids.clear()
+        self.pending.looks.clear()
+        if not ids:
             return
+        for look in looks:
+            try:
+                look()
+            except Exception:
+                log.exception("what was to look at %d committed job(s) failed", len(ids))
         try:
-            self.push(pending)
+            self.push(ids)
         except Exception as error:  # noqa: BLE001  (the caller has committed: whatever it is, the relay has the rows)
-            log.warning("%d job(s) stay in the outbox for the relay: %s: %s", len(pending), type(error).__name__, error)
+            log.warning("%d job(s) stay in the outbox for the relay: %s: %s", len(ids), type(error).__name__, error)
 
 
-def _ids_of_this_transaction() -> list[str]:
+def _pending_of_this_transaction() -> _Pending | None:
     hooks = transaction.get_connection(DEFAULT_DB_ALIAS).run_on_commit
     for _savepoints, hook, *_robust in reversed(hooks[-50:]):
         if isinstance(hook, _PushAfterCommit):
-            return hook.ids
-    return []
+            return hook.pending
+    return None
 
 
 def _row(job: NewJob, now: datetime, tried: bool, error: str) -> OutboxEntry:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from jobops.contracts.errors import NotInstalled
+from jobops.contracts.handles import Handle
 from jobops.engine.errors import EngineError
 from jobops.engine.records import NewJob
 
@@ -46,13 +48,13 @@ class BatchStatus:
     """How a batch stands.
 
     ``state``: ``filling``; ``running``; ``stuck`` (members are dead, or parked on their way: a person decides);
-    ``succeeded`` (every member succeeded, ended by its contract or was taken into a live job with its key; then
+    ``succeeded`` (every member succeeded, ended by its contract or was taken into another job with its key; then
     ``then_job_id`` is enqueued, if there is a ``then``); ``ended`` (all are over, and not all of them well);
     ``cancelled``; ``lost`` (Redis was flushed or restored, and nobody knows what became of some members).
 
     ``left``: members that wait or run; ``dead``: those that gave up, also when their letter was discarded by a person;
-    ``coalesced``: taken into a live job with the same key; ``lost``: of which nothing is known any more. While it is
-    being filled, ``total`` is 0.
+    ``coalesced``: taken into another job with the same key, which is alive or within its dedup window; ``lost``: of
+    which nothing is known any more. While it is being filled, ``total`` is 0.
     """
 
     state: BatchState
@@ -72,19 +74,27 @@ class BatchStatus:
         return self.state in ("succeeded", "ended", "cancelled", "lost")
 
 
+class Filling(Protocol):
+    """A batch that is being filled. A member that is rolled back with its transaction or savepoint is none."""
+
+    def joined(self, members: Sequence[Handle], /) -> None:
+        """These were enqueued, in the transaction that is open now, if one is."""
+        ...
+
+    def close(self) -> bool:
+        """It has all its members: from now on it can end. False: it was cancelled meanwhile, or is gone."""
+        ...
+
+    def abort(self) -> None:
+        """Cancel it, as its filling failed, and those of its members that do not run."""
+        ...
+
+
 class BatchStore(Protocol):
     """Keeps batches."""
 
-    def open(self, batch: NewBatch, /) -> None:
+    def open(self, batch: NewBatch, /) -> Filling:
         """Keep it, in state filling, in the transaction that is open. Raises UnknownTenant."""
-        ...
-
-    def close(self, batch_id: str, total: int, /) -> bool:
-        """It has all its members: from now on it can end. False: it was cancelled meanwhile."""
-        ...
-
-    def abort(self, batch_id: str, total: int, /) -> None:
-        """Cancel it, as its filling failed after so many members, and those of them that do not run."""
         ...
 
     def status(self, batch_id: str, /) -> BatchStatus | None:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self
 from uuid import uuid4
 
-from jobops.contracts.batch_port import BatchCancelled, BatchGone, BatchStatus, NewBatch, batches
+from jobops.contracts.batch_port import BatchCancelled, BatchGone, BatchStatus, Filling, NewBatch, batches
 from jobops.contracts.calls import BoundCall, Call, check_tenant, make_call, tenant_uid_of
 from jobops.contracts.decorator import Job
 from jobops.contracts.handles import Handle
@@ -34,12 +34,14 @@ class Batch:
         batch.id, batch.status()
 
     At the end of the block its members are fixed; ``then`` cannot start before. It starts exactly once, when every
-    member has succeeded, was discarded by its contract or was taken into a live job with its key; at once, if there is
+    member has succeeded, was discarded by its contract or was taken into another job with its key; at once, if there is
     no member. While members are dead it is ``stuck``: a replay that succeeds heals it, and when a person discards their
     letters it ends without ``then``, as it does when members are cancelled.
 
-    In a database transaction it begins with the commit, and a rollback leaves nothing of it. An exception out of the
-    block cancels it, and those of its members that do not run yet. A member that is refused is none.
+    In a database transaction it begins with the commit, and a rollback leaves nothing of it. Members that are added in
+    a transaction or savepoint within the block, and rolled back with it, are none, nor is one that is refused. An
+    exception out of the block cancels it, and those of its members that do not run yet. Threads may fill it together;
+    what they add is committed, or rolled back, before the block ends.
     """
 
     def __init__(self, *, tenant: str, name: str = "", then: BoundCall | None = None, correlation_id: str = "") -> None:
@@ -54,8 +56,7 @@ class Batch:
         self.tenant = tenant
         self.correlation_id = correlation_id or (job.correlation_id if job is not None else "") or self.id
         self._then = then
-        self._total = 0
-        self._open = False
+        self._filling: Filling | None = None
         self._used = False
         _check_then(tenant, then)
 
@@ -63,23 +64,25 @@ class Batch:
         """Begins filling it. Raises UnknownTenant, and RuntimeError the second time."""
         if self._used:
             raise RuntimeError("a batch is filled once; make another one")
-        then = replace(self._then.job, correlation_id=self.correlation_id) if self._then is not None else None
-        batches().open(NewBatch(self.id, self.tenant, self.name, self.correlation_id, tenant_uid_of(self.tenant), then))
-        self._open = self._used = True
+        then = self._then.job._replace(correlation_id=self.correlation_id) if self._then is not None else None
+        uid = tenant_uid_of(self.tenant)
+        self._filling = batches().open(NewBatch(self.id, self.tenant, self.name, self.correlation_id, uid, then))
+        self._used = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Ends filling it. Raises BatchCancelled when somebody has cancelled it meanwhile. After an exception it is
-        cancelled, and that exception goes on."""
-        self._open = False
+        """Ends filling it. Raises BatchCancelled when somebody has cancelled it meanwhile, and BatchGone when it was
+        rolled back within the block. After an exception it is cancelled, and that exception goes on."""
+        filling, self._filling = self._filling, None
+        assert filling is not None
         if error is None:
-            if not batches().close(self.id, self._total):
-                raise BatchCancelled(self.id)
+            if not filling.close():
+                raise BatchGone(self.id) if batches().status(self.id) is None else BatchCancelled(self.id)
             return
         try:
-            batches().abort(self.id, self._total)
+            filling.abort()
         except Exception:  # the exception that ended the block must not be lost; the scheduler ends what was begun
             log.exception("batch %s could not be cancelled after its filling failed", self.id)
 
@@ -89,8 +92,9 @@ class Batch:
 
         Raises as ``enqueue``; what is refused is not a member.
         """
-        handle = self._call_of(what).enqueue(*args, **kwargs)
-        self._total += 1
+        call, filling = self._call_of(what)
+        handle = call.enqueue(*args, **kwargs)
+        filling.joined([handle])
         return handle
 
     def add_many(
@@ -98,8 +102,9 @@ class Batch:
     ) -> list[Handle | EnqueueRefused]:
         """Enqueue a member for each mapping of arguments. Answers and raises as ``enqueue_many``: in the place of one
         that is refused, which is not a member, stands why."""
-        answers = self._call_of(what).enqueue_many(calls)
-        self._total += sum(isinstance(answer, Handle) for answer in answers)
+        call, filling = self._call_of(what)
+        answers = call.enqueue_many(calls)
+        filling.joined([answer for answer in answers if isinstance(answer, Handle)])
         return answers
 
     def status(self) -> BatchStatus:
@@ -109,15 +114,16 @@ class Batch:
             raise BatchGone(self.id)
         return found
 
-    def _call_of(self, what: Job[P, Any] | Call[P]) -> Call[P]:
-        if not self._open:
+    def _call_of(self, what: Job[P, Any] | Call[P]) -> tuple[Call[P], Filling]:
+        if self._filling is None:
             raise RuntimeError("members are added within `with batch:`; at its end they are fixed")
         call: Call[Any] = make_call(what.job_type, tenant=self.tenant) if isinstance(what, Job) else what
         if call.tenant != self.tenant:
             raise InvalidJob("tenant", f"the batch is of {self.tenant!r}, and its members are; not of {call.tenant!r}")
         if call.child_key:
             raise InvalidJob("child", "a child may exist already, of another batch; the members of a batch are new")
-        return replace(call, batch=self.id, correlation_id=call.correlation_id or self.correlation_id)
+        call = replace(call, batch=self.id, correlation_id=call.correlation_id or self.correlation_id)
+        return call, self._filling
 
     def __repr__(self) -> str:
         return f"<batch {self.id} of {self.tenant}: {self.name or 'without a name'}>"

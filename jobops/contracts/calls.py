@@ -76,7 +76,7 @@ class Call(Generic[P]):
 
         ``child_key``: from a mapping to what tells its run apart, as in ``child``:
         ``child_key=lambda call: f"photo:{call['photo']}"``. All arguments are checked before the first run is
-        enqueued: InvalidJob names the call's position.
+        enqueued: InvalidJob names the item, counted from 0 as in a list.
         """
         if self.key or self.child_key:
             raise InvalidJob(
@@ -90,7 +90,7 @@ class Call(Generic[P]):
                 each = self.child(child_key(kwargs)) if child_key is not None else self
                 jobs.append(each._new_job((), kwargs))
             except InvalidJob as error:
-                error.add_note(f"in call {position} of enqueue_many")
+                error.args = (f"item {position} (counted from 0): {error}",)
                 raise
         if not jobs:
             return []
@@ -98,36 +98,37 @@ class Call(Generic[P]):
         return [answer if isinstance(answer, EnqueueRefused) else Handle(answer.id, answer.state) for answer in answers]
 
     def _new_job(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> NewJob:
-        settings, promised = config(), promised_by(self.job_type)
-        bound_args, bound_kwargs = self.job_type.bind(args, kwargs)
+        job_type, settings, parent = self.job_type, config(), running_job()
+        promised = promised_by(job_type)
+        bound_args, bound_kwargs = job_type.bind(args, kwargs)
         data = encode(
-            self.job_type.name,
+            job_type.name,
             bound_args,
             bound_kwargs,
             limit=settings.payload_limit,
-            arg_names=self.job_type.argument_names(len(bound_args)),
+            arg_names=job_type.argument_names(len(bound_args)) if bound_args else (),
         )
-        job_id = child_id(self.job_type.name, self.child_key) if self.child_key else token_hex(16)
+        job_id = child_id(job_type.name, self.child_key) if self.child_key else token_hex(16)
         return NewJob(
             id=job_id,
             tenant=self.tenant,
             lane=self.lane,
-            job_type=self.job_type.name,
+            job_type=job_type.name,
             data=data,
-            max_attempts=self.job_type.max_attempts,
+            max_attempts=job_type.max_attempts,
             timeout_ms=promised.timeout_ms,
             lease_ms=promised.lease_ms or settings.lease_ms,
             key=self.key,
-            correlation_id=self.correlation_id or _inherited() or job_id,
+            correlation_id=self.correlation_id or (parent.correlation_id if parent is not None else "") or job_id,
             delay_ms=self.delay_ms,
             due_at_ms=self.due_at_ms,
             front=self.front,
-            tenant_uid=tenant_uid_of(self.tenant),
+            tenant_uid=tenant_uid_of(self.tenant) if parent is not None else "",
             result_ttl_s=promised.result_ttl_s,
-            resource=self.job_type.resource,
+            resource=job_type.resource,
             dedup_ms=promised.dedup_ms,
-            on_full=self.job_type.on_full,
-            keep=self.job_type.keep_results or 0,
+            on_full=job_type.on_full,
+            keep=job_type.keep_results or 0,
             batch=self.batch,
         )
 
@@ -212,8 +213,3 @@ def tenant_uid_of(tenant: str) -> str:
     """Whose job it is, for one that a job of the same tenant enqueues: it may outlive its tenant."""
     job = running_job()
     return job.tenant_uid if job is not None and job.tenant == tenant else ""
-
-
-def _inherited() -> str:
-    job = running_job()
-    return job.correlation_id if job is not None else ""

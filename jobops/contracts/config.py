@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 
 from jobops.engine.payload import DEFAULT_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContractConfig:
     """``lanes``: the configured ones; the first is used where a contract names none. ``lease``: of a job type
     that gives none. ``heartbeat``: how often leases are renewed. ``payload_limit``: bytes of arguments."""
@@ -18,7 +19,7 @@ class ContractConfig:
     heartbeat: timedelta = timedelta(seconds=5)
     payload_limit: int = DEFAULT_LIMIT
 
-    @property
+    @cached_property
     def lease_ms(self) -> int:
         """``lease`` in milliseconds."""
         return self.lease // timedelta(milliseconds=1)

@@ -115,8 +115,9 @@ def job(func: Callable[..., Any] | None = None, /, **contract: Any) -> Any:
     names of arguments to mask. ``resource``: what it needs while it runs, such as "stripe", with at most
     ``concurrency`` jobs at once and starts at a ``rate`` ("50/s") over all tenants and workers; without a resource
     both are of this job type. ``dedup_window``: for so long after a success its key still stands for it. ``on_full``:
-    "refuse", "spill" (to the outbox) or "drop_oldest" (of the same key) at the tenant's depth limit. ``result_ttl``:
-    how long a finished job is kept; ``keep_results``: how many of them for each tenant.
+    "refuse", "spill" (to the outbox) or "drop_oldest" (of the same key) at the tenant's depth limit; with the last the
+    older arguments run below it and the newer ones at it, so the key must say all that matters. ``result_ttl``: how
+    long a finished job is kept; ``keep_results``: how many of them for each tenant.
 
     Never raises for a missing promise or a bad value: ``manage.py check`` lists them, each with a hint.
     """

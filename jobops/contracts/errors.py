@@ -46,11 +46,13 @@ class OutcomeUnknown(Poison):
 class OnceBusy(Exception):
     """Another run is at what ``once`` guards. The job is postponed, and its attempt does not count.
 
-    ``retry_in``: seconds after which it is worth another look.
+    ``holder``: the job that is at it; empty where only a lock in the database tells of it. ``retry_in``: seconds after
+    which it is worth another look.
     """
 
     def __init__(self, key: str, holder: str, retry_in: float) -> None:
-        super().__init__(f"once {key!r}: job {holder} is at it; this one comes again")
+        who = f"job {holder} is at it" if holder else "its record is locked, so another run may be at it"
+        super().__init__(f"once {key!r}: {who}; this one comes again")
         self.key = key
         self.holder = holder
         self.retry_in = retry_in

@@ -30,7 +30,7 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Handle:
     """A job that was enqueued. ``state``: as it was then (queued, scheduled, outbox; coalesced: ``id`` is that of
-    the live job with the same key)."""
+    the job with the same key that is alive or, within the type's dedup window, has succeeded)."""
 
     id: str
     state: str = "queued"

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jobops.contracts.backoff import Backoff
 from jobops.contracts.error_policy import ErrorPolicy
@@ -88,6 +89,9 @@ class JobType:
 
         Raises InvalidJob naming what is missing, unknown or given twice.
         """
+        named = _bound_by_name(self, args, kwargs)
+        if named is not None:
+            return (), named
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -95,7 +99,7 @@ class JobType:
         if any(self._by_position_only(parameter) for parameter in self.signature.parameters.values()):
             return bound.args, dict(bound.kwargs)
         # By name, so that masks and people find an argument however it was given.
-        named: dict[str, Any] = {}
+        named = {}
         for name, value in bound.arguments.items():
             named.update(value if self._is_rest(name) else {name: value})
         return (), named
@@ -128,3 +132,36 @@ class JobType:
     @staticmethod
     def _by_position_only(parameter: inspect.Parameter) -> bool:
         return parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL)
+
+
+class _Names(NamedTuple):
+    """Of a function's parameters, in order. ``positional``: how many can be given by position."""
+
+    all: tuple[str, ...]
+    required: frozenset[str]
+    positional: int
+
+
+@lru_cache(maxsize=1024)
+def _names_of(job_type: JobType) -> _Names | None:
+    """None if the function takes anything that has no name of its own."""
+    parameters = job_type.signature.parameters.values()
+    if any(one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) for one in parameters):
+        return None
+    return _Names(
+        all=tuple(one.name for one in parameters),
+        required=frozenset(one.name for one in parameters if one.default is one.empty),
+        positional=sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters),
+    )
+
+
+def _bound_by_name(job_type: JobType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """As `inspect.Signature.bind`, several times as fast, where each argument has its parameter; None for others."""
+    names = _names_of(job_type)
+    if names is None or len(args) > names.positional:
+        return None
+    given = {**dict(zip(names.all, args, strict=False)), **kwargs} if args else kwargs
+    if len(given) != len(args) + len(kwargs) or not given.keys() >= names.required:
+        return None
+    named = {name: given[name] for name in names.all if name in given}
+    return named if len(named) == len(given) else None

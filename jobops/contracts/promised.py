@@ -14,12 +14,14 @@ _MS = timedelta(milliseconds=1)
 
 
 class Promised(NamedTuple):
-    """Milliseconds, and seconds for ``result_ttl_s``. ``lease_ms`` 0: the configured lease."""
+    """Milliseconds, and seconds for ``result_ttl_s``. ``lease_ms`` 0: the configured lease. ``drain_sla_ms``: for so
+    long a job may be postponed, as then it has to become somebody's business; 0: it promises none."""
 
     timeout_ms: int
     lease_ms: int
     result_ttl_s: int
     dedup_ms: int
+    drain_sla_ms: int
 
 
 @lru_cache(maxsize=1024)
@@ -31,6 +33,7 @@ def promised_by(job_type: JobType) -> Promised:
         lease_ms=(job_type.lease or nothing) // _MS,
         result_ttl_s=_result_ttl_s(job_type),
         dedup_ms=(job_type.dedup_window or nothing) // _MS,
+        drain_sla_ms=(job_type.drain_sla or nothing) // _MS,
     )
 
 

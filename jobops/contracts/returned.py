@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 NOT_KEPT: Final = object()
 """Returned instead of a result that an earlier run had, and that was not kept."""
 
+_NOTHING: Final = Outcome.succeeded(encode_result(None))
+
 _NEVER_RUN = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
 
 
@@ -32,6 +34,8 @@ def never_run(value: Any) -> str:
 
 def outcome_of(job: ClaimedJob, value: Any) -> Outcome:
     """How a job ended that returned ``value``."""
+    if value is None:
+        return _NOTHING
     why = never_run(value)
     if why:
         return Outcome.failed("poison", "TypeError", why)

@@ -20,8 +20,9 @@ from jobops.contracts.error_text import MESSAGE_LIMIT, class_of, clean, shown_me
 from jobops.contracts.errors import LeaseLost, OnceBusy, RetryLater
 from jobops.contracts.guard import guarded
 from jobops.contracts.job_type import JobType
+from jobops.contracts.promised import promised_by
 from jobops.contracts.returned import outcome_of
-from jobops.contracts.running import RunningJob, running
+from jobops.contracts.running import RunningJob, enter, leave
 from jobops.engine.errors import InvalidJob
 from jobops.engine.payload import decode
 from jobops.engine.records import ClaimedJob, Outcome
@@ -59,7 +60,7 @@ class ContractRunner:
             name, args, kwargs = decode(job.data)
         except InvalidJob as error:
             return _unresolvable("InvalidJob", str(error))
-        if registry.resolve(name) is not job_type:
+        if name != job.job_type and registry.resolve(name) is not job_type:
             return _unresolvable("InvalidJob", f"the payload is for {name!r}, the job for {job.job_type!r}")
         try:
             # In a copy: what a job leaves in context variables (a language, a log's fields) ends with it.
@@ -93,7 +94,7 @@ class ContractRunner:
                 "job %s of %s, attempt %d, ends without effect: %s", job.id, job.job_type, job.attempt, error
             )
             return Outcome.failed("error", class_of(error), shown_message(error))
-        if isinstance(error, OnceBusy | RetryLater) and _may_wait(job_type, age_s):
+        if isinstance(error, OnceBusy | RetryLater):
             postponed = self._postponed(job, job_type, error)
             if postponed is not None:
                 return postponed
@@ -128,7 +129,9 @@ class ContractRunner:
             return None
         message = shown_message(error)
         logger.info("job %s of %s is postponed by %.1f s: %s", job.id, job.job_type, delay_ms / 1000, message)
-        return Outcome.postponed(delay_ms, class_of(error), message, brake=isinstance(error, RetryLater))
+        brake, within_ms = isinstance(error, RetryLater), promised_by(job_type).drain_sla_ms
+        trace = shown_traceback(error, skip=_frames_above(job_type, error))
+        return Outcome.postponed(delay_ms, class_of(error), message, trace, brake=brake, within_ms=within_ms)
 
     def _delay_ms(self, job: ClaimedJob, job_type: JobType, verdict: Verdict) -> int:
         if verdict.grace_left_s is not None:
@@ -151,24 +154,19 @@ class ContractRunner:
 def _call(
     job: ClaimedJob, job_type: JobType, args: Sequence[Any], kwargs: Mapping[str, Any], alarm: SoftTimeout
 ) -> Any:
+    # By position: for every job.
     current = RunningJob(
-        id=job.id,
-        tenant=job.tenant,
-        lane=job.lane,
-        job_type=job.job_type,
-        attempt=job.attempt,
-        max_attempts=job.max_attempts,
-        correlation_id=job.correlation_id or job.id,
-        tenant_uid=job.tenant_uid,
-        token=job.token,
-        resource=job.resource,
-        checkpoint=job.checkpoint,
-        enqueued_at_ms=job.enqueued_at_ms,
-    )
-    with running(current), alarm(job.timeout_ms / 1000):
-        if job_type.guard is not None:
-            return guarded(job_type, args, kwargs)
-        return job_type.func(*args, **kwargs)
+        job.id, job.tenant, job.lane, job.job_type, job.attempt, job.max_attempts, job.correlation_id or job.id,
+        job.tenant_uid, job.token, job.resource, job.checkpoint, job.enqueued_at_ms,
+    )  # fmt: skip
+    enter(current)
+    try:
+        with alarm(job.timeout_ms / 1000):
+            if job_type.guard is not None:
+                return guarded(job_type, args, kwargs)
+            return job_type.func(*args, **kwargs)
+    finally:
+        leave(current)
 
 
 def _frames_above(job_type: JobType, error: BaseException) -> int:
@@ -182,11 +180,6 @@ def _frames_above(job_type: JobType, error: BaseException) -> int:
                 return count
             trace = trace.tb_next
     return _OUR_FRAMES
-
-
-def _may_wait(job_type: JobType, age_s: float) -> bool:
-    # Beyond its drain SLA a job that still waits for its turn has to become somebody's business.
-    return job_type.drain_sla is None or age_s < job_type.drain_sla.total_seconds()
 
 
 def _unresolvable(error_class: str, message: str) -> Outcome:

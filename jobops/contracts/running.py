@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
+from typing import Any
 
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
@@ -18,18 +19,17 @@ logger = logging.getLogger(__name__)
 class Saved:
     """What this run has saved of itself so far. ``state``: the newest checkpoint's JSON, empty before the first.
     ``progress``: told and not sent yet; ``progress_at``: when the last one was sent, in seconds of a local clock.
-    ``begun``: keys of ``once`` whose block is open; ``results``: those done in a run without a lease, as JSON.
+    ``results``: what was done ``once`` in a run without a lease, by key, as JSON.
     ``at_end``: to be called when the run is over."""
 
     state: bytes = b""
     progress: tuple[int, int] | None = None
     progress_at: float = -math.inf
-    begun: set[str] = field(default_factory=set)
     results: dict[str, str] = field(default_factory=dict)
     at_end: list[Callable[[], object]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunningJob:
     """The job that runs: ``attempt`` counts from 1, ``correlation_id`` is shared by the jobs of one chain.
 
@@ -53,7 +53,18 @@ class RunningJob:
     saved: Saved = field(default_factory=Saved, compare=False, repr=False)
 
 
+def _variables(*names: str) -> list[ContextVar[Any]]:
+    """The context variables of these names, structlog's own: `bind_contextvars` would look each up for each job."""
+    bound = bind_contextvars(**dict.fromkeys(names))
+    variables = [bound[name].var for name in names]
+    reset_contextvars(**bound)
+    return variables
+
+
 _running: ContextVar[RunningJob | None] = ContextVar("jobops_running_job", default=None)
+_job_id, _tenant, _job_type, _attempt, _correlation_id = _variables(
+    "job_id", "tenant", "job_type", "attempt", "correlation_id"
+)
 
 
 def running_job() -> RunningJob | None:
@@ -64,24 +75,29 @@ def running_job() -> RunningJob | None:
 @contextmanager
 def running(job: RunningJob) -> Iterator[RunningJob]:
     """Within it, ``job`` is the current job, and all log lines carry its id. Tests of a job's code use it too."""
-    token = _running.set(job)
-    # For every job: not `bound_contextvars`, which reads all variables of the context first.
-    bound = bind_contextvars(
-        job_id=job.id,
-        tenant=job.tenant,
-        job_type=job.job_type,
-        attempt=job.attempt,
-        correlation_id=job.correlation_id,
-    )
+    tokens = enter(job)
     try:
         yield job
     finally:
-        _end(job)
-        reset_contextvars(**bound)
-        _running.reset(token)
+        leave(job)
+        for token in tokens:
+            token.var.reset(token)
 
 
-def _end(job: RunningJob) -> None:
+def enter(job: RunningJob) -> Sequence[Token[Any]]:
+    """``job`` is the current job of this context from now on, and all log lines carry its id; `leave` is to follow.
+    Answers what resets each variable; whoever throws the context away need not."""
+    return (
+        _running.set(job),
+        _job_id.set(job.id),
+        _tenant.set(job.tenant),
+        _job_type.set(job.job_type),
+        _attempt.set(job.attempt),
+        _correlation_id.set(job.correlation_id),
+    )
+
+
+def leave(job: RunningJob) -> None:
     """What is left to be done for a run, however it ended; what goes wrong with it is not the job's fault."""
     for call in job.saved.at_end:
         try:

@@ -96,6 +96,15 @@ class BatchCommands(Commands):
         following, members = self.redis.sscan(self.keys.batch(batch, place), cursor=cursor, count=count)
         return int(following), [member.decode(errors="backslashreplace") for member in members]
 
+    def came(self, job_ids: Sequence[str]) -> set[str]:
+        """Those of these jobs that came in within the last day, also if they were coalesced. Changes nothing."""
+        found: set[str] = set()
+        for start in range(0, len(job_ids), CHUNK):
+            chunk = job_ids[start : start + CHUNK]
+            marks: Any = self.redis.mget([self.keys.pushed(job_id) for job_id in chunk])
+            found.update(job_id for job_id, mark in zip(chunk, marks, strict=True) if mark is not None)
+        return found
+
     def cancel_many(self, job_ids: Sequence[str], tenant: str, *, ttl_s: int = 86_400) -> int:
         """Ends those of the tenant's jobs that wait or are delayed, in one round trip. Answers how many."""
         answers = self._pipeline("cancel", [(job_id, tenant, "", "", ttl_s) for job_id in job_ids])

@@ -15,12 +15,13 @@ from jobops.engine.lua_source import names, source
 
 
 class Commands:
-    """Carries calls to one Redis. Raises redis-py's ConnectionError and TimeoutError when Redis is away."""
+    """Carries calls to one Redis, over ``direct`` where that is given. Raises redis-py's ConnectionError and
+    TimeoutError when Redis is away."""
 
-    def __init__(self, redis: Redis, keys: Keys | None = None) -> None:
+    def __init__(self, redis: Redis, keys: Keys | None = None, direct: Direct | None = None) -> None:
         self.redis = redis
         self.keys = keys or Keys()
-        self._direct = Direct(redis)
+        self._direct = direct or Direct(redis)
         self._shas: dict[str, str] = {}
         self._prefix = self.keys.prefix
 
@@ -37,7 +38,7 @@ class Commands:
 
     def _call(self, name: str, *args: Any) -> Any:
         try:
-            return self._direct.call(self._sha(name), 0, self._prefix, *args)
+            return self._direct.call(self._shas.get(name) or self._sha(name), 0, self._prefix, *args)
         except NoScriptError:  # Redis restarted or its scripts were flushed; it did nothing, so once more is safe
             self._shas.pop(name, None)
             return self._direct.call(self._sha(name), 0, self._prefix, *args)

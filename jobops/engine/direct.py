@@ -74,12 +74,12 @@ class Direct:
             connection, since = self._resting.pop()
         except IndexError:
             return self._pool.get_connection()
-        if time.monotonic() - since > RESTED_S and _is_spent(connection):
+        if time.monotonic() - since > RESTED_S and is_spent(connection):
             connection.disconnect()
         return connection
 
 
-def _is_spent(connection: Any) -> bool:
+def is_spent(connection: Any) -> bool:
     """Whether the server has closed the connection, or has said something that nobody asked for."""
     try:
         return bool(connection.can_read())

@@ -15,10 +15,10 @@ SHORTEST_PAUSE_S = 0.5
 
 
 class Duty:
-    """Calls ``action`` every so many seconds, or each time it is asked when that is 0. One that fails waits longer each
-    time and never stops what else there is to do."""
+    """Calls ``action`` every so many seconds, or each time it is asked when that is 0; or so many seconds later as the
+    action answers. One that fails waits longer each time and never stops what else there is to do."""
 
-    def __init__(self, name: str, every_s: float, action: Callable[[], object]) -> None:
+    def __init__(self, name: str, every_s: float, action: Callable[[], float | None]) -> None:
         self._name = name
         self._every_s = every_s
         self._action = action
@@ -30,6 +30,11 @@ class Duty:
         if not self._failures:
             self._due = 0.0
 
+    @property
+    def due(self) -> float:
+        """The instant (monotonic, seconds) from which on it is due."""
+        return self._due
+
     def attempt(self) -> None:
         """Does it if it is due. Raises only what says that Redis is away: then nothing else works either."""
         now = time.monotonic()
@@ -37,12 +42,14 @@ class Duty:
             return
         self._due = now + self._every_s
         try:
-            self._action()
+            pause = self._action()
         except Exception as error:
             if is_away(error):
                 raise
             self._postpone(error)
             return
+        if pause is not None:
+            self._due = time.monotonic() + pause
         if self._failures:
             log.warning("%s works again", self._name)
             self._failures = 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
+PausedWhat: TypeAlias = Literal["", "tenant", "all"]
+
 
 class EngineError(Exception):
     """Any refusal or failure of the engine."""
@@ -33,18 +37,24 @@ class DepthExceeded(EnqueueRefused):
     """The tenant already has as many jobs waiting as its depth limit allows.
 
     ``retry_after_s``: in about so many seconds there may be room again, at the rate at which its jobs start now (1 to
-    300; 60 when nothing tells).
+    300; 60 when nothing tells); None: nobody knows, as ``paused`` says ("tenant" or "all") what a person has paused.
     """
 
-    def __init__(self, tenant: str, depth: int, limit: int, retry_after_s: int = 60) -> None:
-        super().__init__(
-            f"tenant: {tenant!r} has {depth} jobs waiting and its depth limit is {limit}; "
-            f"try again in about {retry_after_s} s, or raise the limit"
-        )
+    def __init__(
+        self, tenant: str, depth: int, limit: int, retry_after_s: int | None = 60, paused: PausedWhat = ""
+    ) -> None:
+        advice = f"try again in about {retry_after_s} s, or raise the limit"
+        if paused or retry_after_s is None:
+            retry_after_s = None
+            command = "manage.py resume --all" if paused == "all" else f"manage.py tenants resume {tenant}"
+            what = "everything is paused" if paused == "all" else "it is paused"
+            advice = f"{what}, so nobody knows when there is room; resume it with `{command}`, or raise the limit"
+        super().__init__(f"tenant: {tenant!r} has {depth} jobs waiting and its depth limit is {limit}; {advice}")
         self.tenant = tenant
         self.depth = depth
         self.limit = limit
         self.retry_after_s = retry_after_s
+        self.paused = paused
 
 
 class OutboxUnavailable(EnqueueRefused):

@@ -12,12 +12,23 @@ what was charged before is given back no more, or whoever overestimated its jobs
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 DEFAULT_EXPECTED_MS = 100.0
 AVERAGE_GAIN = 0.2
+
+
+def virtual(ms: float, part: float) -> float:
+    """Worker time as virtual time, ms: rounded to whole microseconds, as the engine keeps it."""
+    return math.floor(ms * 1000 / part + 0.5) / 1000
+
+
+def between(start: float, end: float) -> float:
+    """From one instant to a later one, ms, as Redis's clock tells it: in whole microseconds."""
+    return max(0, round(end * 1000) - round(start * 1000)) / 1000
 
 
 @dataclass
@@ -53,7 +64,7 @@ class LaneModel:
 @dataclass
 class JobModel:
     """A job that waits. ``runnable``: since when (ms). ``order`` and ``back``: its order among those that waited for a
-    gate, and the gate that sent it back to its queue; `jobops.engine.gate_model` says more."""
+    gate, and the gate that sent it back to its queue; `jobops.engine.gate_model` says more. ``started``: ever."""
 
     id: str
     job_type: str
@@ -62,6 +73,7 @@ class JobModel:
     runnable: float = 0.0
     order: float | None = None
     back: str = ""
+    started: bool = False
 
 
 @dataclass
@@ -148,7 +160,7 @@ class FairModel:
         """The job's lease ends: the difference between what it used and what was charged is settled. ``extra``: what
         a lost worker costs beside."""
         lease = self.leases.pop(job_id)
-        used = max(0.0, now - lease.started) + extra
+        used = between(lease.started, now) + extra
         tenant = self.tenants[lease.tenant]
         tenant.running[lease.lane] -= 1
         self._let_go(job_id, lease)
@@ -161,7 +173,7 @@ class FairModel:
     def renew(self, job_id: str, now: float) -> None:
         """A job that runs longer than expected pays while it runs."""
         lease = self.leases[job_id]
-        more = now - lease.started - lease.charged
+        more = between(lease.started, now) - lease.charged
         if more > 0:
             self._charge(lease, more)
             lease.charged += more
@@ -178,10 +190,10 @@ class FairModel:
         queue = self.queues[(slug, lane_name)]
         expected = self.average.get(job.job_type, DEFAULT_EXPECTED_MS)
         start = lane.ring[slug]
-        vtime = start + expected / tenant.weight
+        vtime = start + virtual(expected, tenant.weight)
         tenant.vtime[lane_name] = lane.ring[slug] = vtime
         lane.vnow, lane.vmax = max(lane.vnow, start), max(lane.vmax, vtime)
-        lane.vtime += expected / lane.share
+        lane.vtime += virtual(expected, lane.share)
         self.leases[job.id] = LeaseModel(slug, lane_name, job.job_type, now, expected, lane.level, self.lane_level)
         tenant.running[lane_name] = tenant.running.get(lane_name, 0) + 1
         if not queue or not tenant.may_run(lane_name):
@@ -191,13 +203,13 @@ class FairModel:
     def _charge(self, lease: LeaseModel, ms: float) -> None:
         lane, tenant = self.lanes[lease.lane], self.tenants[lease.tenant]
         if ms > 0 or lease.level == lane.level:
-            vtime = tenant.vtime.get(lease.lane, 0.0) + ms / tenant.weight
+            vtime = tenant.vtime.get(lease.lane, 0.0) + virtual(ms, tenant.weight)
             tenant.vtime[lease.lane] = vtime
             if lease.tenant in lane.ring:
                 lane.ring[lease.tenant] = vtime
             lane.vmax = max(lane.vmax, vtime)
         if ms > 0 or lease.lane_level == self.lane_level:
-            lane.vtime += ms / lane.share
+            lane.vtime += virtual(ms, lane.share)
 
     def _enter_all(self, slug: str, freed: Sequence[str] = (), now: float = 0.0) -> None:
         for lane in self.lanes:

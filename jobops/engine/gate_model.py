@@ -2,8 +2,10 @@
 
 A job meets its gates when it is popped. Closed, it waits in the line of its queue at that gate, and the pop goes on. A
 gate with room offers it to the queues with a line in turn (start-time fair, a turn costs 1 / (weight × lane share)), at
-most one waiter of each at a time: that one goes to the front of its own queue. Who is popped while an older one of its
-queue waits at the same gate changes places with it. Token buckets are not modelled. Times in milliseconds.
+most one waiter of each at a time: that one goes to the front of its own queue, behind older ones there: those that
+other gates sent, and those that come again after a start. Who is popped while an older one of its queue waits at the
+same gate changes places with it. Who was sent back by one gate and then waits at another leaves the first one's offer
+to the next. Token buckets are not modelled. Times in milliseconds.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 
 from jobops.engine.fairness import FairModel, JobModel, LeaseModel
 from jobops.engine.gates import TYPE, type_gate
@@ -152,19 +155,22 @@ class GatedModel(FairModel):
             older = line[0] if room > 0 and line and (line[0].order or 0.0) < own else None
             if room > 0 and older is None:
                 continue
+            left = job.back
             self.hold(queue, job, name)
             if older is not None:
                 self._turn(name, queue)
                 self._give_back(name, queue, older)
             elif till is not None:
                 self.parked[name] = till
+            if left not in ("", name):
+                self.release(left, 1, now)
             return False
         return True
 
     def _take(self, slug: str, lane_name: str, job: JobModel, now: float) -> str:
         names = self._gates_of(job)
         super()._take(slug, lane_name, job, now)
-        job.order, job.back = None, ""
+        job.order, job.back, job.started = None, "", True
         self.leases[job.id].gates = tuple(names)
         for name in names:
             self.gates[name].inflight.add(job.id)
@@ -174,14 +180,15 @@ class GatedModel(FairModel):
         return job.id
 
     def hold(self, queue: Queue, job: JobModel, name: str, *, first: bool = False) -> None:
-        """It waits in its queue's line at the gate, before all others if ``first``."""
+        """It waits in its queue's line at the gate, before all others of its queue that wait if ``first``."""
+        orders = [each.order or 0.0 for gate in self.gates.values() for each in gate.lines.get(queue, [])]
         gate = self.gates.setdefault(name, GateModel())
         line = gate.lines.setdefault(queue, [])
         if first or (job.order is None and job.front):
             own = job.order if job.order is not None else job.runnable
-            job.order = min(own, (line[0].order or 0.0) - STEP) if line else own
+            job.order = min(own, min(orders) - STEP) if orders else own
         elif job.order is None:
-            job.order = max(job.runnable, (line[-1].order or 0.0) + STEP) if line else job.runnable
+            job.order = max(job.runnable, max(orders) + STEP) if orders else job.runnable
         job.back = ""
         line.append(job)
         line.sort(key=lambda each: (each.order, each.id))
@@ -231,7 +238,11 @@ class GatedModel(FairModel):
     def _give_back(self, name: str, queue: Queue, job: JobModel) -> None:
         self.gates[name].remove(queue, job)
         job.front, job.back = True, name
-        self.queues.setdefault(queue, deque()).appendleft(job)
+        waiting, behind = self.queues.setdefault(queue, deque()), 0
+        for place, each in enumerate(self._front_run(queue), start=1):
+            if each.started if each.order is None else each.order < (job.order or 0.0):
+                behind = place
+        waiting.insert(behind, job)
         self.enter(*queue)
 
     def _turn(self, name: str, queue: Queue) -> None:
@@ -239,13 +250,11 @@ class GatedModel(FairModel):
         if queue in turns:
             turns[queue] += 1 / (self.tenants[queue[0]].weight * self.lanes[queue[1]].share)
 
+    def _front_run(self, queue: Queue) -> list[JobModel]:
+        return list(takewhile(lambda job: job.front, islice(self.queues.get(queue, ()), FRONT)))
+
     def _is_offered(self, name: str, queue: Queue) -> bool:
-        for job in list(self.queues.get(queue, ()))[:FRONT]:
-            if job.back == name:
-                return True
-            if not job.front:
-                return False
-        return False
+        return any(job.back == name for job in self._front_run(queue))
 
     def _gates_of(self, job: JobModel) -> list[str]:
         names = [type_gate(job.job_type)] if type_gate(job.job_type) in self.gates else []

@@ -19,7 +19,8 @@ class GateView:
     """A gate now. ``concurrency`` and ``rate`` None: any number. ``inflight``: jobs that run and hold a place at it.
     ``waiting``: jobs that wait for it. ``tokens``: starts that its rate leaves at this moment; None without a rate.
 
-    ``brake_until_ms``: nothing starts before then (0: no brake), put on by job ``brake_by``. ``known`` False: nobody
+    ``brake_until_ms``: nothing starts before then (0: no brake), put on by job ``brake_by``, which said
+    ``brake_error`` (unmasked). ``known`` False: nobody
     has set its limits (any more), so that jobs that need this resource wait; a job type's gate lets them through.
     """
 
@@ -33,6 +34,7 @@ class GateView:
     brake_by: str
     paused: bool
     known: bool
+    brake_error: str = ""
 
 
 def type_gate(job_type: str) -> str:
@@ -52,7 +54,7 @@ def read_gates(engine: Engine, names: Sequence[str] | None = None) -> list[GateV
 
 
 def _view(answer: Sequence[Any]) -> GateView:
-    name, known, concurrency, count, per_ms, inflight, waiting, tokens, brake_until, brake_by, paused = answer
+    name, known, concurrency, count, per_ms, inflight, waiting, tokens, brake_until, brake_by, paused, said = answer
     return GateView(
         name=name.decode(errors="backslashreplace"),
         concurrency=_whole(concurrency),
@@ -64,6 +66,7 @@ def _view(answer: Sequence[Any]) -> GateView:
         brake_by=brake_by.decode(errors="backslashreplace"),
         paused=paused == 1,
         known=known == 1,
+        brake_error=said.decode(errors="backslashreplace"),
     )
 
 

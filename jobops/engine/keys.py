@@ -40,6 +40,11 @@ def rq_canceled(queue: str) -> str:
     return f"rq:canceled:{queue}"
 
 
+def average_field(job_type: str) -> str:
+    """Of the cell's hash: the moving average of this job type's run time (ms)."""
+    return f"average:{job_type}"
+
+
 def split_queue(queue: str) -> tuple[str, str]:
     """Tenant and lane of a queue's name. Raises ValueError when it is not ``<tenant>.<lane>``."""
     tenant, dot, lane = queue.rpartition(".")
@@ -60,17 +65,16 @@ class Keys:
         """zset: tenants that may run in this lane now, by virtual time."""
         return f"{self.prefix}:ring:{lane}"
 
-    def lane(self, lane: str) -> str:
-        """hash: share, vtime, vnow (the ring's virtual time), vmax (its largest ever charged), level."""
-        return f"{self.prefix}:lane:{lane}"
-
     def lanes(self) -> str:
         """hash: lane → share, as last pushed from the settings."""
         return f"{self.prefix}:lanes"
 
     def cell(self) -> str:
         """hash: paused, lanes' virtual now, ticks of promotion and rescue; the first instant at which something that is
-        parked opens, and whether there are gates of job types."""
+        parked opens, and whether there are gates of job types; the lanes' names, one a line.
+
+        By lane: share, vtime (us), vnow (the ring's virtual time), vmax (its largest ever charged) and level, as
+        ``vtime:bulk``. By job type: its moving average of run time (ms), as `average_field` names it."""
         return f"{self.prefix}:cell"
 
     def epoch(self) -> str:
@@ -79,7 +83,7 @@ class Keys:
 
     def tenant(self, slug: str) -> str:
         """hash: weight, cap, cap:<lane>, depth_limit, paused, intake_closed, rate (count), rate_per (ms), tokens,
-        tokens_at (us), held (1: some of it waits at gates), and vt:<lane>, its virtual times."""
+        tokens_at (us), held (1: some of it waits at gates), and vt:<lane>, its virtual times (us)."""
         return f"{self.prefix}:tenant:{slug}"
 
     def gone(self, slug: str) -> str:
@@ -103,8 +107,9 @@ class Keys:
         return f"{self.prefix}:leases"
 
     def lease(self, job_id: str) -> str:
-        """hash: token, slot, worker, tenant, lane, type, started, charged, attempt, lease,
-        timeout, and the levels of its lane and of the lanes when it was charged."""
+        """hash: token, worker, tenant, lane, type, started (us), charged (ms), attempt; terms: its length and the job's
+        time-out (ms), the levels of its lane and of the lanes when it was charged, and the slot. Where it is so:
+        replay_of, gates (one a line), stop and stop_note."""
         return f"{self.prefix}:lease:{job_id}"
 
     def slot(self, slot: str) -> str:
@@ -118,10 +123,6 @@ class Keys:
     def wake(self, lane: str) -> str:
         """list: wake-up tokens; at most as many as waiting slots."""
         return f"{self.prefix}:wake:{lane}"
-
-    def job_type(self, name: str) -> str:
-        """hash: moving average of run time (ms)."""
-        return f"{self.prefix}:type:{name}"
 
     def dead(self) -> str:
         """zset: ``job:attempt`` of deaths not yet taken into the database → when."""
@@ -166,7 +167,7 @@ class Keys:
 
     def resource(self, gate: str) -> str:
         """hash: known, concurrency, rate (count), rate_per (ms), tokens, tokens_at (us), brake_until (ms), brake_at,
-        brake_by (job), paused."""
+        brake_by (job), brake_error (what it said), paused."""
         return f"{self.prefix}:resource:{gate}"
 
     def inflight_resource(self, gate: str) -> str:
@@ -200,6 +201,10 @@ class Keys:
     def parked(self) -> str:
         """zset: ``tenant:<slug>`` and ``resource:<gate>`` that only time opens → that instant (ms)."""
         return f"{self.prefix}:parked"
+
+    def aside(self, name: str) -> str:
+        """Any kind, 7 days: what an outsider had put at the key ``name`` (without our prefix) of the gates."""
+        return f"{self.prefix}:aside:{name}"
 
     def minute(self, minute: int, what: str) -> str:
         """hash, 15 min: one minute's counters by tenant (``what`` = tenant) or by type (``what`` = type)."""

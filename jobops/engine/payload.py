@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import Any
 from uuid import UUID
 
@@ -64,13 +66,23 @@ def encode(
 
     Raises Unserializable naming the argument, and PayloadTooLarge above ``limit`` bytes.
     """
+    if not args and not kwargs:
+        return _within(_bare(job_type), limit)
     packed_args = [_pack(v, arg_names[i] if i < len(arg_names) else f"args[{i}]", 0) for i, v in enumerate(args)]
     packed_kwargs = {}
     for name, value in kwargs.items():
         if type(name) is not str:
             raise Unserializable(repr(name), "argument names are strings")
         packed_kwargs[_text(name, name)] = _pack(value, name, 0)
-    data = _dump([job_type, None, packed_args, packed_kwargs])
+    return _within(_dump([job_type, None, packed_args, packed_kwargs]), limit)
+
+
+@lru_cache(maxsize=1024)
+def _bare(job_type: str) -> bytes:
+    return _dump([job_type, None, [], {}])
+
+
+def _within(data: bytes, limit: int) -> bytes:
     if len(data) > limit:
         raise PayloadTooLarge(len(data), limit)
     return data
@@ -79,7 +91,7 @@ def encode(
 def decode(data: bytes) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     """Job type, positional and keyword arguments of a payload. Raises InvalidJob when it is not one of ours."""
     try:
-        document = json.loads(data)
+        document = _load(data)
     except _MALFORMED as error:
         raise _not_a_payload(error) from error
     return unpack(document)
@@ -91,7 +103,7 @@ def unpack(document: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
         name, _instance, args, kwargs = document
         if not (isinstance(name, str) and isinstance(args, list) and isinstance(kwargs, dict)):
             raise ValueError("not [name, null, args, kwargs]")
-        return name, tuple(_unpack(v) for v in args), {k: _unpack(v) for k, v in kwargs.items()}
+        return name, tuple([_unpack(v) for v in args]), {k: _unpack(v) for k, v in kwargs.items()}
     except _MALFORMED as error:
         raise _not_a_payload(error) from error
 
@@ -108,17 +120,32 @@ def encode_result(value: Any, name: str = "result") -> bytes:
 def decode_result(data: bytes, name: str = "result") -> Any:
     """The value that ``encode_result`` made. Raises InvalidJob when it is not one."""
     try:
-        return _unpack(json.loads(data))
+        return _unpack(_load(data))
     except _MALFORMED as error:
         raise InvalidJob(name, f"not a {name} of this engine ({type(error).__name__})") from error
 
 
-# Made once: with these options `json.dumps` makes one for each call.
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+# Made once: `json` makes them for each call, which takes longer than what they do then.
+# It need not look for circles: what it gets is what `_pack` made.
+_JSON = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
+_parts: Callable[[Any, int], tuple[str, ...]] = c_make_encoder(
+    None, _JSON.default, encode_basestring, None, _JSON.key_separator, _JSON.item_separator, False, False, False
+)
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def _dump(value: Any) -> bytes:
-    return _JSON.encode(value).encode()
+    return "".join(_parts(value, 0)).encode()
+
+
+def _load(data: bytes) -> Any:
+    """As `json.loads`, which is asked only if it is not as ours is: UTF-8 with nothing around the value."""
+    try:
+        text = data.decode()
+        value, end = _scan(text, 0)
+    except (UnicodeDecodeError, StopIteration):
+        return json.loads(data)
+    return value if end == len(text) else json.loads(data)
 
 
 def _pack(value: Any, path: str, depth: int) -> Any:

@@ -60,9 +60,10 @@ def type_counters(engine: Engine, minutes: int = 5) -> dict[str, dict[str, int]]
     totals: dict[str, dict[str, int]] = {}
     for fields in _minutes(engine, "type", minutes):
         for field, value in fields.items():
-            job_type, _, what = field.decode().rpartition("|")
+            job_type, *whats = field.decode().split("|")
             row = totals.setdefault(job_type, {})
-            row[what] = row.get(what, 0) + int(value)
+            for what in whats:
+                row[what] = row.get(what, 0) + int(value)
     return totals
 
 

@@ -1,7 +1,7 @@
 """What goes into and comes out of the engine: plain, frozen records.
 
 Times are integers in milliseconds on Redis's clock, unless a name ends in ``_at`` (aware UTC datetimes)
-or ``_s`` (seconds).
+or ``_s`` (seconds). Those that every job takes several of are named tuples, which are made five times as fast.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from jobops.engine.rates import Rate
 
@@ -24,8 +24,7 @@ OutcomeWord = Literal["succeeded", "discarded", "cancelled", "coalesced", "garba
 FateState = Literal["alive", "succeeded", "discarded", "cancelled", "dead", "missing"]
 
 
-@dataclass(frozen=True, slots=True)
-class NewJob:
+class NewJob(NamedTuple):
     """A job as it is enqueued. ``delay_ms`` counts from now; ``due_at_ms`` is an absolute epoch instant.
 
     ``replay_of``: the death (``job:attempt``) that this job is a replay of. A job with it is watched: its end is told
@@ -62,17 +61,16 @@ class NewJob:
         return f"{self.tenant}.{self.lane}"
 
 
-@dataclass(frozen=True, slots=True)
-class Enqueued:
+class Enqueued(NamedTuple):
     """What became of an enqueue. ``duplicate``: this id was pushed before, nothing happened.
-    ``coalesced``: a live job has the same key, and ``id`` is that job's. ``outbox``: it waits in the database."""
+    ``coalesced``: a job with the same key is alive, or succeeded within its dedup window, and ``id`` is that job's.
+    ``outbox``: it waits in the database."""
 
     id: str
     state: EnqueuedState
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedJob:
+class ClaimedJob(NamedTuple):
     """A job under a lease: what a slot needs to run it and to settle it. ``claimed_at_ms``, as ``enqueued_at_ms``, on
     Redis's clock."""
 
@@ -97,16 +95,14 @@ class ClaimedJob:
     claimed_at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A claim's answer. Without a job: ask again at once if ``wait_ms`` is 0, else wait at most so long to be woken."""
 
     job: ClaimedJob | None
     wait_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How an attempt ended, as its runner saw it. Whether a failure is retried or is the death is settled in Redis."""
 
     kind: OutcomeKind
@@ -143,17 +139,32 @@ class Outcome:
         return cls(kind="released")
 
     @classmethod
-    def postponed(cls, delay_ms: int, error_class: str = "", error: str = "", *, brake: bool = False) -> Outcome:
+    def postponed(
+        cls,
+        delay_ms: int,
+        error_class: str = "",
+        error: str = "",
+        traceback: str = "",
+        *,
+        brake: bool = False,
+        within_ms: int = 0,
+    ) -> Outcome:
         """It could not do its work now, through no fault of its own: it comes again after ``delay_ms``, and the attempt
-        is not counted (100 times at most; then it is an error). ``brake``: until then nothing that needs its resource
-        (or, without one, no job of its type) starts."""
+        is not counted; 100 times at most, and only for ``within_ms`` since the job could have run (0: for any time).
+        Then it is an error. ``brake``: until it comes again nothing that needs its resource (or, without one, no job of
+        its type) starts."""
         return cls(
-            kind="postponed", cause="brake" if brake else "", error_class=error_class, error=error, delay_ms=delay_ms
+            kind="postponed",
+            cause="brake" if brake else "",
+            result=str(within_ms).encode() if within_ms else b"",
+            error_class=error_class,
+            error=error,
+            traceback=traceback,
+            delay_ms=delay_ms,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """A settle's answer; ``claim`` is there when the next job was asked for in the same call."""
 
     outcome: SettledAs
@@ -162,19 +173,22 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Rescued:
-    """``held``: nothing was moved, as the engine was away too long to tell a dead worker from a cut-off one."""
+    """``held``: nothing was moved, as the engine was away too long to tell a dead worker from a cut-off one.
+    ``more``: more leases than this batch had run out."""
 
     moved: int
     dead: int
     held: bool
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """``next_due_ms``: when the next delayed job is due, or None. ``skipped``: somebody promoted a moment ago."""
+    """``wait_ms``: how long until the next delayed job is due, 0 when one is; None: nobody knows of one. ``skipped``:
+    somebody else promoted a moment ago."""
 
     moved: int
-    next_due_ms: int | None
+    wait_ms: int | None
     skipped: bool
 
 

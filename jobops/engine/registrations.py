@@ -122,6 +122,8 @@ def _announce_slot(pipe: Pipeline, report: SupervisorReport, slot: SlotReport, n
     pipe.hset(
         key,
         mapping={
+            "state": "busy" if slot.busy else "idle",
+            "current_job": slot.job_id,
             "birth": _rq_time(slot.born_at),
             "last_heartbeat": _rq_time(datetime.fromtimestamp(now_ms / 1000, UTC)),
             "queues": "",
@@ -134,7 +136,6 @@ def _announce_slot(pipe: Pipeline, report: SupervisorReport, slot: SlotReport, n
             "total_working_time": slot.busy_s,
         },
     )
-    pipe.hsetnx(key, "state", "busy" if slot.busy else "idle")
     pipe.expire(key, max(60, report.heartbeat_ms * PRUNED_AFTER // 1000))
     pipe.sadd(RQ_WORKERS, key)
 

@@ -18,6 +18,7 @@ from jobops.engine.errors import (
     IntakeClosed,
     InvalidJob,
     NotTaken,
+    PausedWhat,
     SlotClosed,
     UnknownTenant,
 )
@@ -39,7 +40,6 @@ from jobops.engine.records import (
     Promoted,
     Rescued,
     Settled,
-    SettledAs,
 )
 from jobops.engine.validation import check_job, check_lanes, check_policy
 from jobops.engine.watch_commands import WatchCommands
@@ -62,20 +62,30 @@ class Scripts(WatchCommands, MendCommands, LimitCommands, EffectCommands, Contro
     def enqueue(self, job: NewJob) -> Enqueued:
         """Takes a job in. Raises InvalidJob, UnknownTenant, IntakeClosed, DepthExceeded or NotTaken."""
         check_job(job)
-        try:
-            answer = _enqueued(job, self._call("enqueue", *_enqueue_args(job)))
-        except (EngineUnavailable, ResponseError) as error:
-            if is_away(error):
-                raise
-            raise NotTaken(job.queue, str(error)) from error
+        answer = self.take_in(job)
         if isinstance(answer, EnqueueRefused):
             raise answer
         return answer
 
-    def enqueue_many(self, jobs: Sequence[NewJob]) -> list[Enqueued | EnqueueRefused]:
-        """Takes jobs in, one atomic step each, in one round trip. Answers in order; a refusal is in its job's place."""
-        for job in jobs:
-            check_job(job)
+    def take_in(self, job: NewJob) -> Enqueued | EnqueueRefused:
+        """As `enqueue`, of a job that has passed `check_job`; answers a refusal instead of raising it."""
+        try:
+            return _enqueued(job, self._call("enqueue", *_enqueue_args(job)))
+        except (EngineUnavailable, ResponseError) as error:
+            if is_away(error):
+                raise
+            refusal = NotTaken(job.queue, str(error.__cause__ or error))
+            refusal.__cause__ = error
+            return refusal
+
+    def enqueue_many(self, jobs: Sequence[NewJob], *, checked: bool = False) -> list[Enqueued | EnqueueRefused]:
+        """Takes jobs in, one atomic step each, in one round trip. Answers in order; a refusal is in its job's place.
+
+        Raises InvalidJob before any is taken in, unless they are ``checked``: all have passed `check_job`.
+        """
+        if not checked:
+            for job in jobs:
+                check_job(job)
         answers = self._pipeline("enqueue", [_enqueue_args(job) for job in jobs])
         for answer in answers:
             if isinstance(answer, Exception) and is_away(answer):
@@ -93,12 +103,15 @@ class Scripts(WatchCommands, MendCommands, LimitCommands, EffectCommands, Contro
 
     # -- leases ----------------------------------------------------------------------------------------------------
 
-    def claim(self, slot: str, seq: int, worker: str, lanes: Sequence[str], block_ms: int = 1000) -> Claim:
-        """The slot's next job. ``seq`` is the slot's request number; the same number gets the same answer.
+    def claim(
+        self, slot: str, seq: int, worker: str, lanes: Sequence[str], block_ms: int = 1000, *, token: str = ""
+    ) -> Claim:
+        """The slot's next job. ``seq`` is the slot's request number; the same number gets the same answer. ``token``:
+        of its lease and no other; empty: a random one.
 
         Raises SlotClosed when the slot was abandoned or the number is older than its last.
         """
-        answer = self._call("claim", slot, seq, worker, token_hex(12), block_ms, *lanes)
+        answer = self._call("claim", slot, seq, worker, token or token_hex(12), block_ms, *lanes)
         if answer[0] == b"closed":
             raise SlotClosed(slot)
         return _claim(answer[0], answer[1])
@@ -114,18 +127,22 @@ class Scripts(WatchCommands, MendCommands, LimitCommands, EffectCommands, Contro
         claim_lanes: Sequence[str] = (),
         worker: str = "",
         block_ms: int = 1000,
+        next_token: str = "",
     ) -> Settled:
-        """Ends a lease; with ``claim_lanes`` claims the next job in the same step. A stale token changes nothing."""
+        """Ends a lease; with ``claim_lanes`` claims the next job in the same step, with ``next_token`` as `claim` does.
+        A stale token changes nothing."""
+        error_class, error, traceback, delay = outcome.error_class, outcome.error, outcome.traceback, outcome.delay_ms
         answer = self._call(
-            "settle", slot, seq, job_id, token, outcome.kind, outcome.cause, _text(outcome.error_class),
-            _text(outcome.error), _text(outcome.error[:BRIEF]), _text(outcome.traceback),
-            max(0, int(outcome.delay_ms)), outcome.result, worker, token_hex(12) if claim_lanes else "", block_ms,
-            *claim_lanes,
+            "settle", slot, seq, job_id, token, outcome.kind, outcome.cause, error_class and _text(error_class),
+            error and _text(error), error and _text(error[:BRIEF]), traceback and _text(traceback),
+            int(delay) if delay > 0 else 0, outcome.result, worker,
+            next_token or (token_hex(12) if claim_lanes else ""), block_ms, *claim_lanes,
         )  # fmt: skip
-        if answer[0] == b"closed":
+        word, claimed, record = answer if len(answer) == 3 else (answer[0], b"", None)
+        if word == b"closed":
             raise SlotClosed(slot)
-        settled_as = cast(SettledAs, answer[0].decode())
-        return Settled(settled_as, _claim(answer[1], answer[2]) if answer[1] else None)
+        ended: Any = word.decode()
+        return Settled(ended, _claim(claimed, record) if claimed else None)
 
     def renew(self, leases: Iterable[tuple[str, str]]) -> list[bool]:
         """Extends leases given as (job id, token). False: that lease is no longer this token's, or its time is over."""
@@ -136,20 +153,33 @@ class Scripts(WatchCommands, MendCommands, LimitCommands, EffectCommands, Contro
         """The slot's process is gone: closes the slot for ever and ends its lease as a lost attempt."""
         return cast(Abandoned, self._call("abandon", slot, cause, _text(error or f"slot {slot} ended")).decode())
 
-    def rescue(self, limit: int = 100, *, gap_ms: int = RESCUE_GAP_MS, hold_ms: int = RESCUE_HOLD_MS) -> Rescued:
+    def rescue(
+        self,
+        limit: int = 100,
+        *,
+        gap_ms: int = RESCUE_GAP_MS,
+        hold_ms: int = RESCUE_HOLD_MS,
+        min_interval_ms: int = 0,
+        by: str = "",
+    ) -> Rescued:
         """Ends up to ``limit`` expired leases as lost attempts. Safe to run by any number at once.
 
         ``gap_ms``: after so long without a rescue, nothing is moved for ``hold_ms``, which is to be one full lease.
+        ``min_interval_ms`` and ``by`` as for promote.
         """
-        moved, dead, held = self._call("rescue", limit, gap_ms, hold_ms)
-        return Rescued(moved, dead, held == 1)
+        moved, dead, held, more = self._call("rescue", limit, gap_ms, hold_ms, min_interval_ms, by)
+        return Rescued(moved, dead, held == 1, more == 1)
 
     # -- time ------------------------------------------------------------------------------------------------------
 
-    def promote(self, limit: int = 100, min_interval_ms: int = 0) -> Promoted:
-        """Moves up to ``limit`` due jobs to their queues. Safe to run by any number at once."""
-        moved, due, skipped = self._call("promote", limit, min_interval_ms)
-        return Promoted(moved, None if due < 0 else due, skipped == 1)
+    def promote(self, limit: int = 100, min_interval_ms: int = 0, by: str = "") -> Promoted:
+        """Moves up to ``limit`` due jobs to their queues. Safe to run by any number at once.
+
+        ``min_interval_ms``: what somebody else did less than so long ago is left to them. ``by``: who calls, so that
+        the one who began goes on at once while more is left.
+        """
+        moved, wait, skipped = self._call("promote", limit, min_interval_ms, by)
+        return Promoted(moved, None if wait < 0 else wait, skipped == 1)
 
     def now_ms(self) -> int:
         """Redis's clock, in milliseconds."""
@@ -260,18 +290,16 @@ def _none(value: int | None) -> str | int:
 
 
 def _enqueue_args(job: NewJob) -> tuple[Any, ...]:
-    return (
-        job.id, job.tenant, job.lane, job.job_type, job.data, job.max_attempts, job.timeout_ms, job.lease_ms, job.key,
-        job.correlation_id, job.delay_ms, job.due_at_ms, int(job.front), job.result_ttl_s, job.replay_of,
-        job.tenant_uid, job.resource, job.dedup_ms, int(job.on_full == "drop_oldest"), job.keep, job.batch,
-        job.checkpoint,
-    )  # fmt: skip
+    # Its fields, in their order; the two that are no text or number as flags.
+    return (*job[:12], int(job.front), *job[13:18], int(job.on_full == "drop_oldest"), *job[19:])
 
 
 def _enqueued(job: NewJob, answer: Any) -> Enqueued | EnqueueRefused:
     if isinstance(answer, Exception):
         return NotTaken(job.queue, str(answer))
     word = answer[0].decode()
+    if word == "queued":
+        return Enqueued(job.id, "queued")
     if word == "unknown_tenant":
         return UnknownTenant(job.tenant)
     if word == "intake_closed":
@@ -279,7 +307,8 @@ def _enqueued(job: NewJob, answer: Any) -> Enqueued | EnqueueRefused:
     if word == "unknown_lane":
         return InvalidJob("lane", f"{job.lane!r} is not a lane of this installation; see JOBOPS_LANES")
     if word == "depth":
-        return DepthExceeded(job.tenant, *answer[1:4])
+        waiting, limit, seconds, paused = answer[1:5]
+        return DepthExceeded(job.tenant, waiting, limit, seconds or None, cast(PausedWhat, paused.decode()))
     return Enqueued(answer[1].decode(), cast(EnqueuedState, word))
 
 

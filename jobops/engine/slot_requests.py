@@ -6,13 +6,17 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from itertools import count
+from secrets import token_hex
 from typing import Final
 
 from jobops.engine.board import Pen
 from jobops.engine.client import Engine
 from jobops.engine.clock import now_ns
+from jobops.engine.line import Line
 from jobops.engine.link import FAILURES, Backoff, is_away, is_starved
 from jobops.engine.records import Claim, ClaimedJob, Outcome
+from jobops.engine.scripts import Scripts
 
 log = logging.getLogger("jobops.worker")
 
@@ -21,18 +25,28 @@ LOUD_SECONDS: Final = 0.5
 
 class SlotRequests:
     """The requests of one slot. `giving_up` tells that an unanswered claim need not be repeated any more: whoever
-    buries the slot finds out what became of it.
+    buries the slot finds out what became of it. `meanwhile` is called while Redis works on a request.
 
     ``seq``: number of the last request. ``asked_at``: when it was first sent, on the local clock: a lease it got runs
     from then or later. Raises SlotClosed when the slot was declared dead.
     """
 
-    def __init__(self, engine: Engine, name: str, pen: Pen, block_ms: int, giving_up: Callable[[], object]) -> None:
-        self._scripts = engine.scripts
+    def __init__(
+        self,
+        engine: Engine,
+        name: str,
+        pen: Pen,
+        block_ms: int,
+        giving_up: Callable[[], object],
+        meanwhile: Callable[[], object],
+    ) -> None:
+        self._scripts = Scripts(engine.redis, engine.keys, Line(engine.redis, meanwhile))
         self._name = name
         self._pen = pen
         self._block_ms = block_ms
         self._giving_up = giving_up
+        self._stem = f"{token_hex(10)}-"
+        self._serial = count(1)
         self.seq = 0
         self.asked_at = 0
 
@@ -44,7 +58,7 @@ class SlotRequests:
         backoff: Backoff | None = None
         while True:
             try:
-                claim = self._scripts.claim(self._name, seq, self._name, lanes, self._block_ms)
+                claim = self._scripts.claim(self._name, seq, self._name, lanes, self._block_ms, token=self._token())
                 break
             except FAILURES as error:
                 backoff = self._pause(error, backoff)
@@ -65,8 +79,9 @@ class SlotRequests:
         while True:
             try:
                 settled = scripts.settle(
-                    name, seq, job.id, job.token, outcome, claim_lanes=lanes, worker=name, block_ms=self._block_ms
-                )
+                    name, seq, job.id, job.token, outcome,
+                    claim_lanes=lanes, worker=name, block_ms=self._block_ms, next_token=self._token(),
+                )  # fmt: skip
                 break
             except FAILURES as error:
                 backoff = self._pause(error, backoff)
@@ -95,6 +110,10 @@ class SlotRequests:
             self._scripts.wait_for_wake(lanes, wait_ms)
         except FAILURES as error:
             self._pause(error, None)
+
+    def _token(self) -> str:
+        """One that no lease ever had: random digits for each would take a system call."""
+        return f"{self._stem}{next(self._serial):x}"
 
     def _pause(self, error: Exception, backoff: Backoff | None) -> Backoff:
         """Waits before the next try, longer each time while Redis stays away. Raises what is no such error."""

@@ -24,7 +24,7 @@ from jobops.engine.processes import resident_mib
 from jobops.engine.registrations import this_host
 from jobops.engine.signals import Signals
 from jobops.engine.slot_process import become_slot
-from jobops.engine.upkeep import PAUSE_SECONDS, Identity, Upkeep
+from jobops.engine.upkeep import Identity, Upkeep
 from jobops.engine.warden_process import WardenProcess
 from jobops.engine.worker import DONE
 from jobops.engine.worker_options import Runner, WorkerOptions
@@ -80,7 +80,7 @@ class Supervisor:
             upkeep.promote_all()
         while not self._is_finished():
             self._steer(upkeep)
-            self._signals.wait(PAUSE_SECONDS if upkeep.has_more else TICK_SECONDS)
+            self._signals.wait(min(TICK_SECONDS, upkeep.wait_s()))
             self._bury(upkeep)
             self._enforce()
             upkeep.run()

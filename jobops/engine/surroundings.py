@@ -1,4 +1,4 @@
-"""What jobs of one slot share besides memory, put back before each job: a job may have changed it for the next one.
+"""What jobs of one slot share besides memory, put back after each job: it may have changed it for the next one.
 
 Cheap on purpose, as it runs for every job: a handful of system calls, and no more than a look at what is as it was.
 """

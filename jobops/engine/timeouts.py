@@ -17,7 +17,7 @@ import time
 from _signal import getsignal, setitimer  # type: ignore[import-not-found]
 from _signal import signal as set_handler
 from types import FrameType, TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 REPEAT_SECONDS: Final = 1.0
 # How soon to come back when the alarm lands inside our own bookkeeping.
@@ -38,14 +38,8 @@ class JobTimeout(BaseException):
         self.seconds = seconds
 
 
-class _Before(NamedTuple):
-    """What an armed stretch found, and puts back when it ends."""
-
-    limit: float
-    deadline: float
-    handler: Any
-    due_at: float
-    interval: float
+# What an armed stretch found, and puts back when it ends: limit, deadline, handler, the timer's due time and interval.
+_Before = tuple[float, float, Any, float, float]
 
 
 class SoftTimeout:
@@ -73,7 +67,7 @@ class SoftTimeout:
 
     def __call__(self, seconds: float) -> SoftTimeout:
         """Sets the limit of the next `with`; takes seconds, raises ValueError unless above 0."""
-        if not (seconds > 0 and math.isfinite(seconds)):
+        if not 0 < seconds < math.inf:
             raise ValueError(f"seconds: a time-out is a number above 0, not {seconds!r}")
         self._next = seconds
         return self
@@ -88,7 +82,7 @@ class SoftTimeout:
         began = time.monotonic()
         due, interval = setitimer(_TIMER, seconds, REPEAT_SECONDS)
         due_at = began + due if due else 0.0
-        self._stack.append(_Before(self._limit, self._deadline, handler, due_at, interval))
+        self._stack.append((self._limit, self._deadline, handler, due_at, interval))
         if due and due < seconds:
             # What surrounds us ends first: its limit is ours too.
             setitimer(_TIMER, due, REPEAT_SECONDS)

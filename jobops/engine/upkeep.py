@@ -21,20 +21,15 @@ from jobops.engine.link import FAILURES, Backoff, is_away
 from jobops.engine.renewals import Renewals
 from jobops.engine.slot_reports import Tally, slot_reports
 from jobops.engine.stops import Stops
+from jobops.engine.sweeps import Promotion, Rescue
 from jobops.engine.worker_options import WorkerOptions
 from jobops.engine.worker_views import prune
 
 log = logging.getLogger("jobops.worker")
 
 PROMOTE_SECONDS = 0.25
-# As many as Redis does in 4 to 8 ms: so long a claim may have to wait (`bench/promotion.py`, `bench/rescue.py`).
-PROMOTE_LIMIT = 500
-# Between two batches, so that others' calls come in between.
-PAUSE_SECONDS = 0.002
-# How long one duty may go on while there is more of it, before the others have their turn.
-TURN_SECONDS = 0.15
-RESCUE_SECONDS = 1.0
-RESCUE_LIMIT = 60
+RESCUE_SECONDS = 0.25
+DRAIN_SECONDS = 1.0
 STOPS_SECONDS = 0.5
 PRUNE_SECONDS = 30.0
 
@@ -51,15 +46,13 @@ class Identity:
 
 
 class Upkeep:
-    """The Redis side of one supervisor. ``is_drain_wanted`` becomes true when somebody asked for it there.
-    ``has_more``: the last turn left due or lost jobs over for the next, which should come soon."""
+    """The Redis side of one supervisor. ``is_drain_wanted`` becomes true when somebody asked for it there."""
 
     def __init__(
         self, engine: Engine, identity: Identity, options: WorkerOptions, board: Board, fleet: Fleet, endings: Endings
     ) -> None:
         self.is_drain_wanted = False
         self.is_draining = False
-        self.has_more = False
         self.tally = Tally()
         self._engine = engine
         self._identity = identity
@@ -71,17 +64,20 @@ class Upkeep:
         self._away_since = 0.0
         self._renewals = Renewals(engine, board, fleet, int(options.heartbeat_s * SECOND))
         self._announcing = Duty("announcing the slots", options.heartbeat_s, self._announce)
-        self._promoting = Duty("promoting due jobs", PROMOTE_SECONDS, self._promote)
-        self._rescuing = Duty("rescuing lost jobs", RESCUE_SECONDS, self._rescue)
+        self._promotion = Promotion(engine, PROMOTE_SECONDS)
+        rescue = Rescue(engine, RESCUE_SECONDS, int(options.lease_s * 1000), log)
+        self._sweeps = (
+            Duty("promoting due jobs", PROMOTE_SECONDS, self._promotion.step),
+            Duty("rescuing lost jobs", RESCUE_SECONDS, rescue.step),
+        )
         stops = Stops(engine, identity.id, board, fleet)
         self._duties = (
             Duty("preparing Redis", 0.0, self._prepare),
             Duty("telling which slots ended", 0.0, lambda: endings.tell(engine)),
             Duty("stopping jobs", STOPS_SECONDS, stops.look),
             self._announcing,
-            self._promoting,
-            self._rescuing,
-            Duty("looking for a wish to drain", RESCUE_SECONDS, self._look_for_drain),
+            *self._sweeps,
+            Duty("looking for a wish to drain", DRAIN_SECONDS, self._look_for_drain),
             Duty("pruning registrations", PRUNE_SECONDS, self._prune),
         )
         self._is_new = True
@@ -91,7 +87,6 @@ class Upkeep:
         """Does what is due. False: Redis is away, the rest waits for the next call. What Redis refuses is logged."""
         if time.monotonic() < self._next_try:
             return False
-        self.has_more = False
         try:
             # Renewals first: nothing else has a deadline.
             self._renewals.renew()
@@ -104,6 +99,10 @@ class Upkeep:
             return False
         self._note_back()
         return True
+
+    def wait_s(self) -> float:
+        """Seconds until delayed or lost jobs are to be looked for again."""
+        return max(0.0, max(self._next_try, min(sweep.due for sweep in self._sweeps)) - time.monotonic())
 
     def announce_soon(self) -> None:
         """The slots changed: tell with the next turn."""
@@ -151,30 +150,6 @@ class Upkeep:
         )
         registrations.announce(self._engine, report, slots)
 
-    def _promote(self) -> None:
-        scripts, began = self._engine.scripts, time.monotonic()
-        while scripts.promote(PROMOTE_LIMIT, int(PROMOTE_SECONDS * 1000)).moved >= PROMOTE_LIMIT:
-            if time.monotonic() - began > TURN_SECONDS:
-                self._promoting.soon()
-                self.has_more = True
-                return
-            time.sleep(PAUSE_SECONDS)
-
-    def _rescue(self) -> None:
-        moved, dead, began = 0, 0, time.monotonic()
-        while True:
-            rescued = self._engine.scripts.rescue(RESCUE_LIMIT, hold_ms=int(self._options.lease_s * 1000))
-            moved, dead = moved + rescued.moved, dead + rescued.dead
-            if rescued.moved + rescued.dead < RESCUE_LIMIT:
-                break
-            if time.monotonic() - began > TURN_SECONDS:
-                self._rescuing.soon()
-                self.has_more = True
-                break
-            time.sleep(PAUSE_SECONDS)
-        if moved or dead:
-            log.warning("rescued %d jobs whose lease had run out, %d of them died", moved + dead, dead)
-
     def _look_for_drain(self) -> None:
         self.is_drain_wanted = registrations.is_drain_requested(self._engine, self._identity.id)
 
@@ -184,8 +159,7 @@ class Upkeep:
     def promote_all(self) -> None:
         """Moves whatever is due now, so that a burst worker finds it."""
         try:
-            while self._engine.scripts.promote(PROMOTE_LIMIT).moved:
-                pass
+            self._promotion.drain()
         except FAILURES as error:
             log.error("not all due jobs could be promoted: %s", error)
 

@@ -16,23 +16,27 @@ Raw: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A running job that holds what another waits for. ``since_ms``: when it started, 0 if unknown."""
+    """A running job that holds what another waits for. ``since_ms``: when it started, 0 if unknown. ``usual_ms``: the
+    moving average of its type's run times; None: none was measured. ``timeout_ms``: it is ended then, 0 if unknown."""
 
     job_id: str
     worker: str
     since_ms: int
     tenant: str
     job_type: str
+    usual_ms: float | None = None
+    timeout_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A limit of starts: ``concurrency`` and ``rate`` None: any. ``open_at_ms``: until when the rate is used up; 0:
-    it is not."""
+    """A limit of starts: ``concurrency`` and ``rate`` None: any. ``tokens``: starts that the rate leaves at this
+    moment. ``open_at_ms``: until when the rate is used up; 0: it is not."""
 
     concurrency: int | None
     rate: int | None
     rate_per_ms: int
+    tokens: float
     open_at_ms: int
 
 
@@ -40,7 +44,8 @@ class Limits:
 class Gate:
     """A gate that the job has to pass. ``known``: its limits were set; a resource that is not known lets nobody
     through. ``waiting``: jobs that wait for it. ``rank``: the job's place among those of its own queue, from 0; None
-    when it does not wait there."""
+    when it does not wait there. ``own``: how many of its own queue come before it there, and ``others``: how many of
+    other queues, by their turns; None: too many to tell. ``brake_error``: what job ``brake_by`` said, unmasked."""
 
     name: str
     known: bool
@@ -50,8 +55,11 @@ class Gate:
     holders: tuple[Holder, ...]
     waiting: int
     rank: int | None
+    own: int
+    others: int | None
     brake_until_ms: int
     brake_by: str
+    brake_error: str
 
     @property
     def job_type(self) -> str:
@@ -69,6 +77,8 @@ class TenantFacts:
     cap: int | None
     lane_cap: int | None
     limits: Limits
+    depth_limit: int | None = None
+    intake_closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +115,9 @@ class WhyFacts:
     """All of it. ``job``: the job's record, empty when Redis has none; then only ``lease`` and ``into`` say something.
 
     ``position``: jobs before it in its queue; None when it stands in none, or further back than ``MOST_AHEAD``.
-    ``depths``: waiting jobs by lane. ``turn``: how many tenants come before its own in its lane. ``starts``: of the
-    tenant, by minute, the running one first. ``promoted_ms``: when due jobs were moved last.
+    ``depths``: queued jobs by lane; ``depth``: all that wait, at gates too. ``turn``: how many tenants come before its
+    own in its lane. ``starts``: of the tenant, by minute, the running one first. ``promoted_ms``: when due jobs were
+    moved last. ``usual_ms``: the moving average of its type's run times; None: none was measured.
     """
 
     now_ms: int
@@ -122,6 +133,7 @@ class WhyFacts:
     lane_inflight: int = 0
     lane_holders: tuple[Holder, ...] = ()
     depths: Mapping[str, int] | None = None
+    depth: int = 0
     known_lane: bool = True
     position: int | None = None
     turn: int | None = None
@@ -130,6 +142,7 @@ class WhyFacts:
     gates: tuple[Gate, ...] = ()
     workers: tuple[WorkerFacts, ...] = ()
     starts: tuple[int, ...] = ()
+    usual_ms: float | None = None
 
 
 def facts_of(answer: Sequence[Any]) -> WhyFacts:
@@ -142,7 +155,7 @@ def facts_of(answer: Sequence[Any]) -> WhyFacts:
     if "tenant" not in raw:
         return WhyFacts(now_ms, job, lease, into)
     policy = _strings(raw["tenant"])
-    lane = _text(job.get(b"jo_lane", b""))
+    lane = _text(raw["lane"])
     return WhyFacts(
         now_ms=now_ms,
         job=job,
@@ -157,6 +170,8 @@ def facts_of(answer: Sequence[Any]) -> WhyFacts:
             cap=_limit(policy.get("cap", "")),
             lane_cap=_limit(policy.get(f"cap:{lane}", "")),
             limits=_limits(policy, None, now_ms),
+            depth_limit=_limit(policy.get("depth_limit", "")),
+            intake_closed=policy.get("intake_closed") == "1",
         ),
         gone=bool(_int(raw["gone"])),
         inflight=_int(raw["inflight"]),
@@ -164,6 +179,7 @@ def facts_of(answer: Sequence[Any]) -> WhyFacts:
         lane_inflight=_int(raw["running"]),
         lane_holders=_holders(raw["lane_holders"]),
         depths={name: int(depth) for name, depth in _strings(raw["depths"]).items()},
+        depth=_int(raw["depth"]),
         known_lane=bool(_int(raw["known_lane"])),
         position=_place(raw["position"]),
         turn=_place(raw["turn"]),
@@ -172,6 +188,7 @@ def facts_of(answer: Sequence[Any]) -> WhyFacts:
         gates=tuple(_gate(_named(gate), now_ms) for gate in raw["gates"]),
         workers=tuple(_worker(worker, now_ms) for worker in raw["crew"]),
         starts=tuple(_int(count) for count in raw["starts"]),
+        usual_ms=_float(raw["usual"]) or None,
     )
 
 
@@ -186,23 +203,27 @@ def _gate(raw: Raw, now_ms: int) -> Gate:
         holders=_holders(raw["holders"]),
         waiting=_int(raw["waiting"]),
         rank=_place(raw["rank"]),
+        own=_int(raw["own"]),
+        others=_place(raw["others"]),
         # A clock that was set back since makes no brake longer.
         brake_until_ms=int(
             _float(fields.get("brake_until", "")) - max(0.0, _float(fields.get("brake_at", "")) - now_ms)
         ),
         brake_by=fields.get("brake_by", ""),
+        brake_error=fields.get("brake_error", ""),
     )
 
 
 def _limits(fields: Mapping[str, str], concurrency: int | None, now_ms: int) -> Limits:
     rate, per_ms = _limit(fields.get("rate", "")), _int(fields.get("rate_per", ""))
-    open_at = 0
+    open_at, tokens = 0, 0.0
     if rate and per_ms:
         passed_ms = max(0.0, now_ms - _float(fields.get("tokens_at", "")) / 1000)
         tokens = _float(fields["tokens"]) + passed_ms * rate / per_ms if fields.get("tokens") else float(rate)
+        tokens = min(tokens, float(rate))
         if tokens < 1 - ROUNDING:
             open_at = now_ms + int((1 - tokens) * per_ms / rate) + 1
-    return Limits(concurrency, rate, per_ms, open_at)
+    return Limits(concurrency, rate, per_ms, tokens, open_at)
 
 
 def _lease(raw: Raw) -> LeaseFacts:
@@ -235,8 +256,8 @@ def _worker(raw: Sequence[Any], now_ms: int) -> WorkerFacts:
 def _holders(flat: Sequence[Any]) -> tuple[Holder, ...]:
     parts = [_text(part) for part in flat]
     return tuple(
-        Holder(job_id, worker, _int(since), tenant, job_type)
-        for job_id, worker, since, tenant, job_type in zip(*(parts[at::5] for at in range(5)), strict=True)
+        Holder(job_id, worker, _int(since), tenant, job_type, _float(usual) or None, _int(timeout))
+        for job_id, worker, since, tenant, job_type, usual, timeout in zip(*[iter(parts)] * 7, strict=True)
     )
 
 

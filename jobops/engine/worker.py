@@ -70,7 +70,7 @@ class Slot(SimpleWorker):
         self._alarm = SoftTimeout()
         self._draining = False
         self._sleeping = False
-        self._requests = SlotRequests(engine, name, self._pen, options.block_ms, self._is_ending)
+        self._engine = engine
         self._grace = int(options.grace_s * SECOND)
         limit = options.max_jobs
         # A little less for some, so that slots of one age are not all replaced at once.
@@ -111,6 +111,9 @@ class Slot(SimpleWorker):
     def run(self) -> int:
         """Works until told to stop, done (in burst) or recycled; the exit code says which."""
         self._install_signal_handlers()
+        self._requests = SlotRequests(
+            self._engine, self.name, self._pen, self._options.block_ms, self._is_ending, self._surroundings.restore
+        )
         self.connection.delete(self.key)
         self.register_birth()  # type: ignore[no-untyped-call]
         self.set_state(WorkerStatus.IDLE)
@@ -143,7 +146,6 @@ class Slot(SimpleWorker):
         if not started:
             self._pen.idle(self._requests.seq)
             return None if self._is_ending() else self._requests.claim(self._options.lanes)
-        self._surroundings.restore()
         hooks = self._hooks
         if hooks.before_job is not None:
             self._call_hook("before_job", hooks.before_job, job)
@@ -161,7 +163,8 @@ class Slot(SimpleWorker):
         if self._surroundings.is_worn():
             log.warning("job %s lowered the limits of its process; the slot is replaced", job.id)
             self._jobs_left = 0
-        outcome = self._without_large_result(job, outcome)
+        if len(outcome.result) > self._options.result_limit:
+            outcome = self._without_result(job, outcome)
         ended = now_ns()
         self._pen.count(outcome.kind == "succeeded", ended - started)
         if self._jobs_left > 0:
@@ -177,11 +180,9 @@ class Slot(SimpleWorker):
             log.exception("job %s: the hook %s raised; the slot is replaced after this job", job.id, name)
             self._jobs_left = 0
 
-    def _without_large_result(self, job: ClaimedJob, outcome: Outcome) -> Outcome:
-        size, limit = len(outcome.result), self._options.result_limit
-        if size <= limit:
-            return outcome
+    def _without_result(self, job: ClaimedJob, outcome: Outcome) -> Outcome:
         # The job's effect has happened: running it again for the sake of its result would be wrong.
+        size, limit = len(outcome.result), self._options.result_limit
         log.warning("job %s succeeded, its result is not kept: %d bytes, the limit is %d", job.id, size, limit)
         return Outcome.succeeded(b"")
 
@@ -189,15 +190,16 @@ class Slot(SimpleWorker):
         """Writes the lease to the board. The instant the job starts, or 0 when its lease may be over already."""
         requests = self._requests
         span = job.lease_ms * MILLISECOND
+        safe = span - fence_margin(span)
         started = now_ns()
-        fence = requests.asked_at + span - fence_margin(span)
+        fence = requests.asked_at + safe
         if started >= fence:
             # The answer was long under way (Redis was away): another slot may have the job by now.
             renewed = requests.renew(job)
             if not renewed:
                 return 0
             started = now_ns()
-            fence = renewed + span - fence_margin(span)
+            fence = renewed + safe
         hard = started + job.timeout_ms * MILLISECOND + self._grace
         self._pen.running(requests.seq, job.id, job.token, started, hard, span, fence)
         return started

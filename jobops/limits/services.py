@@ -19,7 +19,7 @@ from jobops.audit import recording
 from jobops.contracts import registry
 from jobops.contracts.declared_limits import Limit, declared_limits, effective
 from jobops.contracts.discovery import import_faults
-from jobops.engine.errors import EngineError
+from jobops.engine.errors import EngineError, InvalidJob
 from jobops.limits import ports, pushing
 from jobops.limits.errors import AlreadyPaused, InvalidLimit, NoEngine, NotBraked, NotChanged, NotPaused
 from jobops.limits.fields import UNSET, Unset, check_limited, clean_concurrency, clean_rate, clean_reason
@@ -117,6 +117,7 @@ def limit_set(
 
 def limit_reset(*, target: Target, by: Actor, reason: str = "") -> Change:
     """Take the change back: what the contracts declare holds again. Raises NotChanged or InvalidLimit."""
+    check_limited(target)
     reason = clean_reason(reason, required=False)
     with turn():
         row = LimitChange.objects.filter(resource=target.gate).first()
@@ -131,10 +132,16 @@ def limit_reset(*, target: Target, by: Actor, reason: str = "") -> Change:
 def brake_release(*, target: Target, by: Actor, reason: str = "") -> None:
     """Take the brake off: what waits for it goes on as its limits allow.
 
-    Raises NotBraked, ``redis.RedisError`` or NoEngine. The brake is in Redis alone; the audit is told afterwards.
+    Raises NotBraked, InvalidLimit, ``redis.RedisError`` or NoEngine. The brake is in Redis alone; the audit is told
+    afterwards.
     """
+    check_limited(target)
     reason = clean_reason(reason, required=False)
-    if not ports.engine().scripts.release_gate(target.gate):
+    try:
+        released = ports.engine().scripts.release_gate(target.gate)
+    except InvalidJob as error:  # a name that came into Redis or a row past all checks
+        raise InvalidLimit("name", str(error)) from None
+    if not released:
         raise NotBraked(str(target))
     _record("release", target, by, {"braked": True}, {"braked": False}, reason)
     log.info("%s took the brake off %s", _name(by), target)

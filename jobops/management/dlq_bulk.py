@@ -6,7 +6,6 @@ Killed, it leaves a bulk action that runs, and the scheduler goes on with it. Ct
 from __future__ import annotations
 
 import time
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,10 +14,9 @@ from django.db.models import QuerySet
 
 from dlq.bulk import bulk_cancel, bulk_confirm, bulk_draft, bulk_undo
 from dlq.bulk_preview import preview
-from dlq.bulk_run import LETTER_GONE, run_batch
-from dlq.errors import InvalidAction, LetterError, NotReplayable, WrongBulkState, WrongState
+from dlq.bulk_run import run_batch
+from dlq.errors import InvalidAction, LetterError, WrongBulkState
 from dlq.models import BulkAction, DeadLetter
-from dlq.services import letter_replay
 from jobops.management.base import Refused, Stopped, Usage, command_actor
 
 PAST = {"replay": "replayed", "discard": "discarded", "undo": "opened again"}
@@ -65,10 +63,17 @@ class Report:
 
 
 def perform(
-    kind: str, letters: QuerySet[DeadLetter], *, chosen: str, reason: str = "", dry_run: bool = False
+    kind: str,
+    letters: QuerySet[DeadLetter],
+    *,
+    chosen: str,
+    reason: str = "",
+    from_start: bool = False,
+    dry_run: bool = False,
 ) -> Report:
     """Do it to these letters, or only tell what would be done. What would change nothing becomes no bulk action.
 
+    ``from_start``: what is replayed begins anew, and not at its checkpoint.
     Raises ``Usage`` and ``Refused``.
     """
     if not letters.exists():
@@ -77,31 +82,13 @@ def perform(
         bulk = bulk_draft(kind=kind, letters=letters, by=command_actor(), chosen=chosen, reason=reason)
         seen = preview(bulk)
         if seen.will_do and not dry_run:
-            return finish(bulk_confirm(bulk_id=bulk.pk, by=command_actor()))
+            return finish(bulk_confirm(bulk_id=bulk.pk, by=command_actor(), from_start=from_start))
     except InvalidAction as error:
         raise Usage(f"{OPTIONS.get(error.field, f'dlq {kind}')}: {error.problem}") from error
     bulk.delete()
     skipped = dict(seen.skipped)
     skips = sum(skipped.values())
     return Report(kind, seen.chosen, 0, skips, skipped, dry_run, would_do=seen.will_do, unchecked=seen.unchecked)
-
-
-def replay_from_start(letters: QuerySet[DeadLetter]) -> Report:
-    """Replay these letters one by one, each from its beginning. No bulk action, which the scheduler would go on with:
-    killed in the middle, the others are as they were."""
-    wanted = list(letters.order_by("pk").values_list("pk", flat=True))
-    done, skipped_for = 0, Counter[str]()
-    for letter_id in wanted:
-        try:
-            letter_replay(letter_id=letter_id, by=command_actor(), from_start=True)
-            done += 1
-        except (WrongState, NotReplayable) as error:
-            skipped_for[error.why] += 1
-        except DeadLetter.DoesNotExist:
-            skipped_for[LETTER_GONE] += 1
-        except KeyboardInterrupt:
-            raise Stopped(f"{done:,} of {len(wanted):,} replayed; the others are as they were") from None
-    return Report("replay", len(wanted), done, skipped_for.total(), dict(skipped_for))
 
 
 def finish(bulk: BulkAction) -> Report:

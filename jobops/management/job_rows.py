@@ -61,6 +61,7 @@ def answer(found: Why) -> dict[str, Any]:
         "expected_start": iso(found.expected_start),
         "estimate": found.estimate or None,
         "actions": list(found.actions),
+        "helps": [{"action": one.action, "what": one.what, "command": one.command or None} for one in found.helps],
     }
 
 
@@ -71,6 +72,7 @@ def _reason(reason: Reason) -> dict[str, Any]:
         "until": iso(reason.until),
         "by": reason.by or None,
         "since": iso(reason.since),
+        "times_out_at": iso(reason.times_out_at),
         "name": reason.name or None,
         "count": reason.count,
         "holders": [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from jobops.contracts.catalog.facts import LEAST_RUNS, RunTimes
 from jobops.contracts.job_type import JobType
 from jobops.engine.client import Engine
+from jobops.engine.keys import average_field
 from jobops.engine.queues import type_counters
 from jobops.metrics.minutes import KEPT
 
@@ -18,10 +20,8 @@ def read_run_times(engine: Engine, job_types: Iterable[JobType], now_ms: int) ->
     """
     types = list(job_types)
     counters = type_counters(engine, KEPT)
-    with engine.redis.pipeline(transaction=False) as pipe:
-        for job_type in types:
-            pipe.hget(engine.keys.job_type(job_type.name), "average")
-        averages = pipe.execute()
+    names = [average_field(job_type.name) for job_type in types]
+    averages: Any = engine.redis.hmget(engine.keys.cell(), names) if names else []
     over_s = KEPT * 60 + now_ms % 60_000 / 1000
     return {
         job_type.name: run_times(_buckets(job_type, counters), _seconds(average), over_s)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 from redis.exceptions import RedisError
 
 from jobops.audit import recording
 from jobops.batches.changing import batch_close, batch_open, batch_to_cancelled, cancelling
+from jobops.batches.joined import Joined
 from jobops.batches.members import cancel_rows, cancel_waiting
 from jobops.batches.models import Batch
 from jobops.batches.verdict import status_of
@@ -30,33 +31,38 @@ AT_ONCE = 1000
 class DatabaseBatches:
     """The ``BatchStore`` of the contracts."""
 
-    def open(self, batch: NewBatch, /) -> None:
+    def open(self, batch: NewBatch, /) -> DatabaseFilling:
         """Keep a batch that is being filled. Raises ``UnknownTenant`` and ``django.db.Error``."""
         tenant = Tenant.objects.filter(slug=batch.tenant).first()
         if tenant is None or not belongs(batch.tenant_uid, tenant):
             raise UnknownTenant(batch.tenant)
-        batch_open(batch, str(tenant.pk))
-
-    def close(self, batch_id: str, total: int, /) -> bool:
-        """It has all its members. False when it was cancelled meanwhile."""
-        closed = batch_close(batch_id, total)
-        _after_commit(lambda: _touch(batch_id))
-        return closed
-
-    def abort(self, batch_id: str, total: int, /) -> None:
-        """Cancel it, as its filling failed; in a transaction that can only be rolled back there is nothing to do."""
-        if transaction.get_connection(DEFAULT_DB_ALIAS).needs_rollback:
-            return
-        with transaction.atomic():
-            batch = batch_to_cancelled(batch_id, total)
-            if batch is not None:
-                recording.record("batch", cancelling(batch, "an exception ended its filling"))
-                _cancel_members(batch)
+        return DatabaseFilling(batch_open(batch, str(tenant.pk)))
 
     def status(self, batch_id: str, /) -> BatchStatus | None:
         """How it stands now, as far as it is known while Redis is away."""
         batch = Batch.objects.filter(pk=batch_id).first()
         return status_of(batch, counts_of(batch)) if batch is not None else None
+
+
+class DatabaseFilling(Joined):
+    """The ``Filling`` of the contracts."""
+
+    def close(self) -> bool:
+        """It has all its members. False when it was cancelled meanwhile, or nothing is kept of it."""
+        batch_id = self._batch.pk
+        closed = batch_close(batch_id, self.total(_came))
+        _after_commit(lambda: _touch(batch_id))
+        return closed
+
+    def abort(self) -> None:
+        """Cancel it, as its filling failed; in a transaction that can only be rolled back there is nothing to do."""
+        if transaction.get_connection(DEFAULT_DB_ALIAS).needs_rollback:
+            return
+        with transaction.atomic():
+            batch = batch_to_cancelled(self._batch.pk, self.total(_came))
+            if batch is not None:
+                recording.record("batch", cancelling(batch, "an exception ended its filling"))
+                _cancel_members(batch)
 
 
 def batch_cancel(*, batch_id: str, by: AnyUser | str, reason: str = "") -> Batch | None:
@@ -96,6 +102,15 @@ def _cancel_members(batch: Batch) -> None:
             log.warning("members of batch %s are left for the scheduler: %s", batch.pk, type(error).__name__)
 
     _after_commit(in_redis)
+
+
+def _came(ids: Collection[str]) -> Collection[str]:
+    """Those that Redis took in. While it is away none: as soon as it is there again, it counts them itself."""
+    try:
+        return get_engine().scripts.came(list(ids))
+    except RedisError as error:
+        log.warning("whether %d member(s) came to Redis is not known just now: %s", len(ids), type(error).__name__)
+        return ()
 
 
 def _touch(batch_id: str) -> None:

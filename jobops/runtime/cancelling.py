@@ -6,7 +6,7 @@ import time
 
 from django.db.models import QuerySet
 
-from jobops.context import relay
+from jobops.context import outbox_rows
 from jobops.context.models import OutboxEntry
 from jobops.engine.records import Cancelled
 from jobops.runtime.engine import get_engine
@@ -23,7 +23,7 @@ def cancel(job_id: str, *, tenant: str | None = None) -> Cancelled:
     deadline = time.monotonic() + IN_FLIGHT_S
     while True:
         # A row may have been pushed although nobody noted it: Redis is asked as well.
-        taken_back = relay.cancel(rows)
+        taken_back = outbox_rows.cancel(rows)
         answer = get_engine().scripts.cancel(job_id, tenant)
         if taken_back and answer == "not_found":
             return "cancelled"

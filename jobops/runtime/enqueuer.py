@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import compress
 
 from django.conf import settings
@@ -55,7 +54,7 @@ class RuntimeEnqueuer:
 
     def enqueue(self, job: NewJob) -> Enqueued:
         """Take in one job. Raises ``EnqueueRefused`` (unknown tenant, closed intake, depth limit, …)."""
-        answer = self.enqueue_many([job])[0]
+        answer = self._at_once(job) or self.enqueue_many([job])[0]
         if isinstance(answer, EnqueueRefused):
             raise answer
         return answer
@@ -72,6 +71,20 @@ class RuntimeEnqueuer:
                 answers += self._straight(good[start : start + BATCH])
         taken = iter(answers)
         return [fault if fault is not None else next(taken) for fault in faults]
+
+    def _at_once(self, job: NewJob) -> Answer | None:
+        """The answer, if nothing is in its way to Redis, as of nearly all; None: nothing was done."""
+        if self._in_doubt or job.on_full == "spill" or outbox.in_transaction() or not memory_guard().is_easy():
+            return None
+        fault = _fault(job)
+        if fault is not None:
+            return fault
+        try:
+            return RedisPusher().enqueue_checked(job)
+        except Exception as error:
+            if not is_away(error):
+                raise
+            return self._in_doubt_outside([job], error)[0]
 
     def push(self, ids: Sequence[str]) -> int:
         """Push outbox rows that were committed a moment ago; answers how many arrived. Raises ``RedisError``."""
@@ -105,14 +118,17 @@ class RuntimeEnqueuer:
         if not jobs:
             return []
         try:
-            answers = RedisPusher().enqueue_many(jobs)
+            answers = RedisPusher().enqueue_many(jobs, checked=True)
         except Exception as error:
             if not is_away(error):
                 raise
-            self._went_away(error)
-            # The request may have arrived and only the answer was lost: the rows are in doubt from now on.
-            return self._into_outbox(jobs, tried=True, error=f"{type(error).__name__}: {error}")
+            return self._in_doubt_outside(jobs, error)
         return self._spill(jobs, answers)
+
+    def _in_doubt_outside(self, jobs: Sequence[NewJob], error: Exception) -> list[Answer]:
+        """Into the outbox, as Redis was asked and is away: the request may have arrived, only the answer was lost."""
+        self._went_away(error)
+        return self._into_outbox(jobs, tried=True, error=f"{type(error).__name__}: {error}")
 
     def _spill(self, jobs: Sequence[NewJob], answers: list[Answer]) -> list[Answer]:
         """The answers, with those jobs in the outbox that rather wait for room than be refused."""
@@ -190,9 +206,10 @@ def _fault(job: NewJob) -> InvalidJob | None:
         check_job(job)
     except InvalidJob as error:
         return error
-    for name in ("job_type", "key", "correlation_id", "replay_of", "tenant_uid"):
-        if "\0" in getattr(job, name):
-            return InvalidJob(name, "must not contain a NUL character")
+    if "\0" in job.key + job.correlation_id + job.replay_of + job.tenant_uid:
+        for name in ("key", "correlation_id", "replay_of", "tenant_uid"):
+            if "\0" in getattr(job, name):
+                return InvalidJob(name, "must not contain a NUL character")
     return None
 
 
@@ -211,7 +228,7 @@ class _Tenants:
 
     def named(self, job: NewJob) -> NewJob:
         """The job, saying whose it is: when it is pushed, another customer may have the slug."""
-        return replace(job, tenant_uid=str(self._known[job.tenant].pk))
+        return job._replace(tenant_uid=str(self._known[job.tenant].pk))
 
 
 _enqueuer = RuntimeEnqueuer()

@@ -13,6 +13,8 @@ from jobops.engine.payload import decode
 from jobops.engine.records import JobView
 
 LONGEST_ERROR = 300
+STOPPED = "Stopped"
+"""The error's class of a job that a person stopped."""
 
 
 def secrets_of_job(job: JobView) -> Secrets:
@@ -28,9 +30,10 @@ def secrets_of_job(job: JobView) -> Secrets:
 
 
 def masked_error(job: JobView, error_class: str, error: str) -> str:
-    """``Class: text``, masked; empty without either."""
+    """``Class: text``, masked; empty without either. The text of a stopped job says already that it was."""
     text = error if not error or error in OWN_ERRORS else masking.masked_text(error, secrets_of_job(job))
-    return ": ".join(part for part in (error_class, text) if part)
+    parts = (text,) if error_class == STOPPED and text.startswith("stopped ") else (error_class, text)
+    return ": ".join(part for part in parts if part)
 
 
 def brief_error(job: JobView, error_class: str, error: str) -> str:

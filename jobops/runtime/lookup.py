@@ -104,6 +104,7 @@ def view_of_letter(letter: DeadLetter) -> JobView:
         history=tuple(_attempt(told) for told in letter.history),
         progress=_progress(letter),
         checkpoint=letter.checkpoint.encode(errors="backslashreplace"),
+        checkpoint_at=letter.checkpoint_at,
         batch=letter.batch,
     )
 

@@ -58,6 +58,10 @@ class MemoryGuard:
             self._sample(engine, now)
         return self._tight
 
+    def is_easy(self) -> bool:
+        """Whether new jobs need not wait, by what was read less than a second ago; asks nobody."""
+        return not self._tight and time.monotonic() < self._next_at and get_engine() is self._engine
+
     def why(self) -> str:
         """In words, as last read: what the guard is on for."""
         return f"Redis is at {self.reading.share:.0%} of its memory".replace("%", " %")

@@ -18,15 +18,28 @@ Refused = tuple[NewJob, Enqueued | EnqueueRefused]
 class RedisPusher:
     """Takes jobs into the Redis of this process: also after a fork."""
 
-    def enqueue_many(self, jobs: Sequence[NewJob], /) -> list[Enqueued | EnqueueRefused]:
-        """One answer for each job, in order. Raises ``RedisError``."""
+    def enqueue_checked(self, job: NewJob) -> Enqueued | EnqueueRefused:
+        """As of one job in ``enqueue_many``, that has passed ``check_job``."""
+        answer = get_engine().scripts.take_in(job)
+        if type(answer) is Enqueued:
+            return answer
+        return self._with_restored([job], [answer])[0]
+
+    def enqueue_many(self, jobs: Sequence[NewJob], /, *, checked: bool = False) -> list[Enqueued | EnqueueRefused]:
+        """One answer for each job, in order. ``checked``: they have passed ``check_job``. Raises ``RedisError``."""
+        return self._with_restored(jobs, get_engine().scripts.enqueue_many(jobs, checked=checked))
+
+    def _with_restored(
+        self, jobs: Sequence[NewJob], answers: list[Enqueued | EnqueueRefused]
+    ) -> list[Enqueued | EnqueueRefused]:
         scripts = get_engine().scripts
-        answers = scripts.enqueue_many(jobs)
         for lacks, restore in ((_lacks_tenant, _restore_tenants), (_lacks_lane, _restore_lanes)):
             places = [place for place, answer in enumerate(answers) if lacks(answer)]
             restored = restore([(jobs[place], answers[place]) for place in places]) if places else set()
             again = [place for place in places if jobs[place].id in restored]
-            for place, answer in zip(again, scripts.enqueue_many([jobs[place] for place in again]), strict=True):
+            for place, answer in zip(
+                again, scripts.enqueue_many([jobs[place] for place in again], checked=True), strict=True
+            ):
                 answers[place] = answer
         return answers
 

@@ -18,6 +18,7 @@ from jobops.runtime.job_texts import brief_error
 from jobops.runtime.lookup import lookup, view_of_row
 from jobops.runtime.why_ends import ended, replay_of, running
 from jobops.runtime.why_estimate import estimate
+from jobops.runtime.why_helps import helps_of
 from jobops.runtime.why_limits import limits
 from jobops.runtime.why_outbox import outbox
 from jobops.runtime.why_pauses import pauses
@@ -26,32 +27,6 @@ from jobops.runtime.why_turns import crew, is_living, turns
 
 SILENT_S = 10.0
 """Due jobs are moved several times a second; nobody does it when it has not happened for so long."""
-
-ACTIONS = {
-    Kind.PAUSED: "resume all",
-    Kind.TENANT_PAUSED: "resume tenant",
-    Kind.TYPE_PAUSED: "resume job type",
-    Kind.RESOURCE_PAUSED: "resume resource",
-    Kind.OUTBOX_PARKED: "unpark",
-    Kind.LANE_UNKNOWN: "start worker",
-    Kind.NO_WORKER: "start worker",
-    Kind.TYPE_UNKNOWN: "deploy worker",
-    Kind.NO_MOVER: "start scheduler",
-    Kind.RESOURCE_UNKNOWN: "start worker",
-    Kind.TENANT_CAP: "raise cap",
-    Kind.LANE_CAP: "raise lane cap",
-    Kind.RESOURCE_FULL: "raise concurrency",
-    Kind.TYPE_FULL: "raise concurrency",
-    Kind.BRAKED: "release brake",
-    Kind.RESOURCE_RATE: "raise rate",
-    Kind.TYPE_RATE: "raise rate",
-    Kind.TENANT_RATE: "raise rate",
-    Kind.BACKING_OFF: "run now",
-    Kind.POSTPONED: "run now",
-    Kind.DELAYED: "run now",
-    Kind.SLOTS_BUSY: "start worker",
-    Kind.RUNNING: "stop",
-}
 
 
 def why(job_id: str, *, tenant: str | None = None) -> Why | None:
@@ -65,14 +40,14 @@ def why(job_id: str, *, tenant: str | None = None) -> Why | None:
         row = OutboxEntry.objects.filter(pk=job_id).first()
         if row is None:
             raise
-        return _of_tenant(_from_row(row, away=True), tenant)
+        return _of_tenant(_from_row(row, None), tenant)
     except EngineUnavailable:
         return _damaged(job_id, tenant)
     if facts.job:
         return _of_tenant(_from_redis(job_id, facts), tenant)
     row = OutboxEntry.objects.filter(pk=job_id).first()
     if row is not None:
-        return _of_tenant(_from_row(row, away=False), tenant)
+        return _of_tenant(_from_outbox(row), tenant)
     job = lookup(job_id)
     return _of_tenant(_answer(job, [*ended(job), *replay_of(job)]), tenant) if job is not None else None
 
@@ -89,15 +64,27 @@ def _of_tenant(found: Why, tenant: str | None) -> Why | None:
     return found if tenant is None or found.job.tenant == tenant else None
 
 
-def _from_row(row: OutboxEntry, *, away: bool) -> Why:
+def _from_outbox(row: OutboxEntry) -> Why:
+    """Of a row, with what its job meets when it comes to Redis."""
+    try:
+        facts = get_engine().scripts.why(row.id, row.tenant, row.lane, row.job_type, row.resource)
+        # It may have come there since.
+        return _from_redis(row.id, facts) if facts.job else _from_row(row, facts)
+    except RedisError:
+        return _from_row(row, None)
+
+
+def _from_row(row: OutboxEntry, facts: WhyFacts | None) -> Why:
+    """``facts``: None while Redis cannot be reached."""
     job = view_of_row(row)
-    reasons = list(outbox(row, job, away=away)) if job.state == "outbox" else list(ended(job))
-    reasons += replay_of(job)
-    start, how = None, ""
-    if job.state == "outbox":
-        facts = WhyFacts(int(timezone.now().timestamp() * 1000), {}, None, "")
-        start, how = estimate(facts, reasons, job.lane)
-    return _answer(job, reasons, start, how)
+    if job.state != "outbox":
+        return _answer(job, [*ended(job), *replay_of(job)])
+    reasons = list(outbox(row, job, facts))
+    if facts is not None:
+        reasons += [*_blocks(facts, job), *limits(facts, job.id, job.tenant, job.lane)]
+    reasons = _in_order(reasons)
+    start, how = estimate(facts or WhyFacts(int(timezone.now().timestamp() * 1000), {}, None, ""), reasons, job.lane)
+    return _answer(job, [*reasons, *replay_of(job)], start, how)
 
 
 def _from_redis(job_id: str, facts: WhyFacts) -> Why:
@@ -152,9 +139,6 @@ def _in_order(reasons: Sequence[Reason]) -> list[Reason]:
 
 
 def _answer(job: JobView, reasons: Sequence[Reason], start: datetime | None = None, how: str = "") -> Why:
-    actions = dict.fromkeys(ACTIONS[reason.kind] for reason in reasons if reason.kind in ACTIONS)
-    if any(reason.kind is Kind.DEAD and reason.name == "open" for reason in reasons):
-        actions["replay"] = None
     return Why(
         id=job.id,
         state=job.state,
@@ -162,7 +146,7 @@ def _answer(job: JobView, reasons: Sequence[Reason], start: datetime | None = No
         reasons=tuple(reasons),
         expected_start=start,
         estimate=how,
-        actions=tuple(actions),
+        helps=helps_of(reasons, job),
         job=job,
         read_at=timezone.now(),
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from dlq.models import DeadLetter, ReplayRun
+from dlq.models import ReplayRun
 from dlq.selectors import letter_of_job
+from jobops.audit.models import AuditEntry
 from jobops.engine.records import JobView
 from jobops.engine.why_facts import LeaseFacts, WhyFacts
 from jobops.runtime.job_texts import brief_error
+from jobops.runtime.why_deaths import death
 from jobops.runtime.why_records import Kind, Link, Reason, at
 
 KILL_MS = 15_000
@@ -18,6 +21,8 @@ _ENDS = {
     "succeeded": (Kind.SUCCEEDED, "It succeeded."),
     "discarded": (Kind.DISCARDED, "It ended without success, as its contract allows."),
 }
+_STOPPED_BY = re.compile(r"stopped by (\S+)(?:: (.*))?", re.DOTALL)
+_TOOK_ITS_PLACE = re.compile(r"job (\S+) of the same key took its place at the depth limit")
 
 
 def running(facts: WhyFacts, job: JobView) -> Iterator[Reason]:
@@ -28,17 +33,21 @@ def running(facts: WhyFacts, job: JobView) -> Iterator[Reason]:
         yield Reason(Kind.LEASE_LOST, text, since=job.started_at, name=job.worker)
         return
     if lease.stop:
-        again = ", and is then run again" if lease.stop == "retry" else ""
-        note = f": {lease.note}" if lease.note else ""
-        yield Reason(Kind.STOPPING, f"It is being stopped{again}{note}.", note=lease.note, by=_by(lease.note))
+        again = ", to be run again" if lease.stop == "retry" else ""
+        by, why = _note_of(lease.note)
+        text = f"It is being stopped{f' by {by}' if by else ''}{again}{f': {why}' if why else ''}."
+        yield Reason(Kind.STOPPING, text, note=why, by=by)
     of = f"attempt {lease.attempt} of {job.max_attempts}"
     if lease.until_ms <= facts.now_ms:
         text = f"Its worker {lease.worker} has not been heard of: {of} is lost, and the job goes on in a moment."
         yield Reason(Kind.LEASE_LOST, text, since=at(lease.until_ms), name=lease.worker)
         return
     heard = _heard(lease, facts.now_ms)
-    text = f"It is running on {lease.worker}: {of}{heard}."
-    yield Reason(Kind.RUNNING, text, since=at(lease.started_ms), until=at(lease.until_ms), name=lease.worker)
+    times_out = at(lease.started_ms + lease.timeout_ms) if lease.timeout_ms else None
+    yield Reason(
+        Kind.RUNNING, f"It is running on {lease.worker}: {of}{heard}.", since=at(lease.started_ms),
+        until=at(lease.until_ms), name=lease.worker, times_out_at=times_out,
+    )  # fmt: skip
 
 
 def _heard(lease: LeaseFacts, now_ms: int) -> str:
@@ -48,8 +57,10 @@ def _heard(lease: LeaseFacts, now_ms: int) -> str:
     return f", last heartbeat {ago_s} s ago"
 
 
-def _by(note: str) -> str:
-    return note.removeprefix("stopped by ").partition(":")[0] if note.startswith("stopped by ") else ""
+def _note_of(note: str) -> tuple[str, str]:
+    """Who stopped it, and why; who is empty where the note is of another form."""
+    found = _STOPPED_BY.fullmatch(note)
+    return (found[1], (found[2] or "").rstrip(".")) if found else ("", note.rstrip("."))
 
 
 def ended(job: JobView) -> Iterator[Reason]:
@@ -58,32 +69,32 @@ def ended(job: JobView) -> Iterator[Reason]:
         kind, text = _ENDS[job.state]
         yield Reason(kind, text, since=job.ended_at)
     elif job.state == "cancelled":
-        is_stopped = job.error_class == "Stopped"
-        note = brief_error(job, "", job.error) if is_stopped else ""
-        what = "stopped while it ran" if is_stopped else "cancelled before it ran"
-        yield Reason(Kind.CANCELLED, f"It was {what}{f': {note}' if note else ''}.", since=job.ended_at, note=note)
+        yield _cancelled(job)
     elif job.state == "coalesced":
         text = f"It became part of job {job.reason}, which had the same key and was alive."
         yield Reason(Kind.COALESCED, text, since=job.ended_at, name=job.reason, link=Link("job", job.reason))
     elif job.state == "dead":
-        yield _dead(job, letter_of_job(job.id))
+        yield death(job, letter_of_job(job.id))
     else:
         yield Reason(Kind.UNKNOWN_STATE, f"Its record says “{job.state}”, which is none of our states.")
 
 
-def _dead(job: JobView, letter: DeadLetter | None) -> Reason:
-    attempts = "1 attempt" if job.attempts == 1 else f"{job.attempts} attempts"
-    if letter is None:
-        return Reason(Kind.DEAD, f"It gave up after {attempts}; its dead letter is being written.", since=job.ended_at)
-    state = letter.get_state_display().lower()
-    return Reason(
-        Kind.DEAD,
-        f"It gave up after {attempts}; dead letter {letter.pk} is {state}, owned by {letter.owner}.",
-        since=letter.dead_at,
-        until=letter.due_at if letter.is_undrained else None,
-        name=letter.state,
-        link=Link("letter", str(letter.pk)),
-    )
+def _cancelled(job: JobView) -> Reason:
+    if job.error_class == "Stopped":
+        by, why = _note_of(brief_error(job, "", job.error))
+        text = f"It was stopped{f' by {by}' if by else ''} while it ran{f': {why}' if why else ''}."
+        return Reason(Kind.CANCELLED, text, since=job.ended_at, by=by, note=why)
+    if job.error_class == "Dropped":
+        found = _TOOK_ITS_PLACE.fullmatch(job.error)
+        by = found[1] if found else ""
+        to = f"job {by}, a newer one of its key" if by else "a newer job of its key"
+        text = f"It gave way to {to}, as its tenant was at its depth limit (drop_oldest)."
+        link = Link("job", by) if by else None
+        return Reason(Kind.DROPPED, text, since=job.ended_at, by=by, name=by, link=link)
+    row = AuditEntry.objects.filter(target_kind="job", target_id=job.id, action="job.cancel").order_by("-id").first()
+    who, why = (row.actor, row.reason.rstrip(".")) if row is not None else ("", "")
+    text = f"It was cancelled{f' by {who}' if who else ''} before it ran{f': {why}' if why else ''}."
+    return Reason(Kind.CANCELLED, text, since=job.ended_at, by=who, note=why)
 
 
 def replay_of(job: JobView) -> Iterator[Reason]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from jobops.engine.rates import Rate
 from jobops.engine.why_facts import Gate, Holder, Limits, WhyFacts
-from jobops.runtime.why_records import Kind, Link, Reason, at
+from jobops.runtime.brakes import brake_of
+from jobops.runtime.why_records import MOST_HOLDERS, Kind, Link, Reason, at
 
 
 def limits(facts: WhyFacts, job_id: str, slug: str, lane: str) -> Iterator[Reason]:
-    """Every limit that the job would meet if it were its turn at this moment."""
+    """Every limit that the job would meet if it were its turn at this moment. Raises ``redis.RedisError``."""
     tenant = facts.tenant
     if tenant is None:
         return
@@ -32,7 +33,7 @@ def _at_gate(gate: Gate, now_ms: int, job_id: str) -> Iterator[Reason]:
     is_type = bool(gate.job_type)
     name = gate.job_type or gate.name
     what = f"The job type {name}" if is_type else f"The resource {name}"
-    link = None if is_type else Link("resource", name)
+    link = Link("type" if is_type else "resource", name)
     if not gate.known and not is_type:  # a type without limits of its own lets everybody through
         text = f"Redis knows no limits of the resource {name} yet; workers and the scheduler tell them."
         yield Reason(Kind.RESOURCE_UNKNOWN, text, name=name, link=link)
@@ -44,19 +45,20 @@ def _at_gate(gate: Gate, now_ms: int, job_id: str) -> Iterator[Reason]:
         yield _held(kind, text, name, gate.inflight, gate.holders, link)
     if gate.brake_until_ms > now_ms:
         whose = "this job" if gate.brake_by == job_id else f"job {gate.brake_by}"
-        by = f", set by {whose}" if gate.brake_by else ""
-        yield Reason(
-            Kind.BRAKED, f"{what} is braked{by}: it was told to come later.", until=at(gate.brake_until_ms),
-            by=gate.brake_by, name=name, link=Link("job", gate.brake_by) if gate.brake_by else link,
-        )  # fmt: skip
+        by = f", put on by {whose}" if gate.brake_by else ""
+        said = brake_of(gate.brake_by, gate.brake_error).said
+        text = f"{what} has its brake on{by}: {said.rstrip('.') if said else 'it was told to come later'}."
+        till = at(gate.brake_until_ms)
+        yield Reason(Kind.BRAKED, text, until=till, by=gate.brake_by, note=said, name=name, link=link)
     if gate.limits.open_at_ms:
         kind = Kind.TYPE_RATE if is_type else Kind.RESOURCE_RATE
         text = f"{what} has used up its rate of {_rate(gate.limits)} starts."
         yield Reason(kind, text, until=at(gate.limits.open_at_ms), name=name, link=link)
 
 
-def _held(kind: Kind, text: str, name: str, count: int, holders: Sequence[Holder], link: Link | None) -> Reason:
-    return Reason(kind, text, name=name, count=count, holders=holders, more=max(0, count - len(holders)), link=link)
+def _held(kind: Kind, text: str, name: str, count: int, holders: Sequence[Holder], link: Link) -> Reason:
+    named = holders[:MOST_HOLDERS]
+    return Reason(kind, text, name=name, count=count, holders=named, more=max(0, count - len(named)), link=link)
 
 
 def _of(count: int, limit: int) -> str:

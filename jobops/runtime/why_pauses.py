@@ -45,7 +45,7 @@ def _reason(target: Pause.Target, name: str, row: Pause | None) -> Reason:
         Pause.Target.RESOURCE: f"The resource {name} is paused",
     }[target]
     kind = _GATES.get(target, Kind.PAUSED)
-    link = Link("resource", name) if target is Pause.Target.RESOURCE else None
+    link = Link(target.value, name)
     if row is None:
         return Reason(kind, f"{what}; {NOBODY}.", name=name, link=link)
     return Reason(
@@ -57,7 +57,9 @@ def _reason(target: Pause.Target, name: str, row: Pause | None) -> Reason:
 def _of_tenant(slug: str, tenant_uid: str) -> Reason:
     tenant = Tenant.objects.filter(slug=slug).first()
     if tenant is None or not belongs(tenant_uid, tenant) or not tenant.paused or not tenant.paused_by:
-        return Reason(Kind.TENANT_PAUSED, f"Its tenant {slug} is paused; {NOBODY}.", name=slug)
+        return Reason(
+            Kind.TENANT_PAUSED, f"Its tenant {slug} is paused; {NOBODY}.", name=slug, link=Link("tenant", slug)
+        )
     return Reason(
         Kind.TENANT_PAUSED,
         f"Its tenant {slug} is paused by {tenant.paused_by}{_why(tenant.pause_reason)}.",

@@ -51,11 +51,29 @@ class Kind(StrEnum):
     SUCCEEDED = "succeeded"
     DISCARDED = "discarded"
     CANCELLED = "cancelled"
+    DROPPED = "dropped"
     DEAD = "dead"
     COALESCED = "coalesced"
     REPLAY_OF = "replay_of"
     UNKNOWN_STATE = "unknown_state"
 
+
+UNTIL_WORDS = {
+    Kind.RUNNING: "lease renewed until",
+    Kind.OUTBOX_HELD: "next try",
+    Kind.OUTBOX_REFUSED: "next try",
+    Kind.BACKING_OFF: "due",
+    Kind.POSTPONED: "due",
+    Kind.DELAYED: "due",
+    Kind.DEAD: "to be drained by",
+}
+"""What is at the instant ``until`` of a reason; of the others it is over then."""
+SINCE_WORDS = dict.fromkeys(
+    (Kind.SUCCEEDED, Kind.DISCARDED, Kind.CANCELLED, Kind.DROPPED, Kind.DEAD, Kind.COALESCED), "at"
+)
+"""What is at the instant ``since`` of a reason that has happened; the others hold since then."""
+MOST_HOLDERS = 20
+"""So many of the jobs that hold a place are named."""
 
 STRENGTH = {kind: place for place, kind in enumerate(Kind)}
 OPEN_ENDED = frozenset(list(Kind)[: list(Kind).index(Kind.TENANT_CAP)])
@@ -64,7 +82,8 @@ OPEN_ENDED = frozenset(list(Kind)[: list(Kind).index(Kind.TENANT_CAP)])
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a reason leads to: ``kind`` is job, letter, tenant or resource."""
+    """What a reason leads to: ``kind`` is job, letter, tenant, resource, type (its limits) or all (the pause of
+    everything, without an id)."""
 
     kind: str
     id: str
@@ -76,7 +95,8 @@ class Reason:
 
     ``by``: who did it, ``by_staff`` whether that is one of our own people, ``note``: what they gave as their reason.
     ``name``: the resource, job type, lane or job it speaks of. ``count``: how many, such as jobs before this one.
-    ``holders``: the jobs that hold what it needs, at most 20; ``more``: how many others.
+    ``holders``: the jobs that hold what it needs, at most ``MOST_HOLDERS``; ``more``: how many others.
+    ``times_out_at``: when a running job is killed at the latest.
     """
 
     kind: Kind
@@ -91,12 +111,24 @@ class Reason:
     holders: Sequence[Holder] = ()
     more: int = 0
     link: Link | None = None
+    times_out_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """Something that would help. ``action``: the word for it that scripts rely on; ``what``: the same in a few words;
+    ``command``: what to type, empty where no command does it; ``link``: the page where it is done."""
+
+    action: str
+    what: str
+    command: str = ""
+    link: Link | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
     """The answer. ``headline``: the strongest reason. ``expected_start``: None: not known, or it has started;
-    ``estimate`` says how it was estimated or why it cannot be. ``actions``: what would help, the likeliest first."""
+    ``estimate`` says how it was estimated or why it cannot be. ``helps``: what would help, the likeliest first."""
 
     id: str
     state: str
@@ -104,9 +136,14 @@ class Why:
     reasons: tuple[Reason, ...]
     expected_start: datetime | None
     estimate: str
-    actions: tuple[str, ...]
+    helps: tuple[Help, ...]
     job: JobView
     read_at: datetime
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The words for what would help, each once."""
+        return tuple(dict.fromkeys(each.action for each in self.helps))
 
 
 def at(ms: float) -> datetime | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobops.contracts.catalog.words import counted
+from jobops.contracts.catalog.words import plural
 from jobops.engine.registrations import LOST_AFTER
-from jobops.engine.why_facts import MOST_AHEAD, WhyFacts, WorkerFacts
+from jobops.engine.why_facts import MOST_AHEAD, Gate, WhyFacts, WorkerFacts
 from jobops.runtime.why_records import Kind, Link, Reason
 
 
@@ -46,18 +46,30 @@ def turns(facts: WhyFacts, slug: str, lane: str) -> Iterator[Reason]:
     """Which jobs come before this one that waits: at its gate, in its queue, or of other tenants."""
     gate = next((gate for gate in facts.gates if gate.rank is not None), None)
     if gate is not None:
-        if gate.rank:
-            name = gate.job_type or gate.name
-            link = None if gate.job_type else Link("resource", name)
-            all_of_them = f", {gate.waiting:,} of all tenants, who take turns" if gate.waiting > gate.rank + 1 else ""
-            wait = "waits" if gate.rank == 1 else "wait"
-            text = f"{counted(gate.rank, 'job')} of its tenant {wait} before it for {name}{all_of_them}."
-            yield Reason(Kind.BEHIND_AT_GATE, text, name=name, count=gate.rank, link=link)
+        yield from _in_line(gate)
     else:
         yield from _in_queue(facts, slug, lane)
     slots = slots_of(facts, lane)
     if slots and not facts.idle_slots:
         yield Reason(Kind.SLOTS_BUSY, _busy(slots, lane, facts.turn), name=lane, count=slots)
+
+
+def _in_line(gate: Gate) -> Iterator[Reason]:
+    """``count``: how many come before it; of its own queue alone where others cannot be counted."""
+    name = gate.job_type or gate.name
+    link = Link("type" if gate.job_type else "resource", name)
+    own, others = gate.own, gate.others
+    if others is None:
+        rest = max(0, gate.waiting - own - 1)
+        text = f"{plural(own, 'job')} of its own queue, and by turns some of {rest:,} more, come before it at {name}."
+        yield Reason(Kind.BEHIND_AT_GATE, text, name=name, count=own, link=link)
+    elif own or others:
+        whose = f"{plural(own, 'job')} of its own queue" if own else ""
+        if others:
+            whose += f"{' and ' if own else ''}{plural(others, 'job')} of other queues, which take turns with it,"
+        come = "comes" if own + others == 1 else "come"
+        text = f"{whose} {come} before it at {name}."
+        yield Reason(Kind.BEHIND_AT_GATE, text, name=name, count=own + others, link=link)
 
 
 def slots_of(facts: WhyFacts, lane: str) -> int:
@@ -74,7 +86,7 @@ def _in_queue(facts: WhyFacts, slug: str, lane: str) -> Iterator[Reason]:
             yield Reason(Kind.BEHIND, text, name=slug, count=MOST_AHEAD, link=Link("tenant", slug))
     elif facts.position:
         are = "is" if facts.position == 1 else "are"
-        text = f"{counted(facts.position, 'job')} of its tenant {slug} {are} before it in the lane {lane}{also}."
+        text = f"{plural(facts.position, 'job')} of its tenant {slug} {are} before it in the lane {lane}{also}."
         yield Reason(Kind.BEHIND, text, name=slug, count=facts.position, link=Link("tenant", slug))
 
 

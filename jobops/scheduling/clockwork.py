@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from jobops.engine.client import Engine
 from jobops.engine.link import is_away
-from jobops.engine.upkeep import PAUSE_SECONDS, PROMOTE_LIMIT, RESCUE_LIMIT
+from jobops.engine.sweeps import Promotion, Rescue
 
 log = logging.getLogger("jobops.scheduler")
 
 TICK_S = 0.05
-RESCUE_EVERY_S = 1.0
+RESCUE_EVERY_S = 0.25
 MAX_PAUSE_S = 2.0
 
 
@@ -59,9 +59,9 @@ class Clockwork:
         """``lease_s``: the usual lease; after a gap nothing is rescued for that long."""
         self.engine = engine
         self.stop = stop
-        self.tick_s = tick_s
-        self.steps = (Step("promotion", self._promote), Step("rescue", self._rescue))
-        self._hold_ms = int(lease_s * 1000)
+        self._promotion = Promotion(engine, tick_s)
+        self._rescue = Rescue(engine, RESCUE_EVERY_S, int(lease_s * 1000), log)
+        self.steps = (Step("promotion", self._promotion.step), Step("rescue", self._rescue.step))
         self._thread: threading.Thread | None = None
 
     def keep_running(self) -> None:
@@ -78,9 +78,9 @@ class Clockwork:
         Raises ExceptionGroup when one or both failed, after both were tried, and ``RedisError`` when Redis is away.
         """
         moved, failures = 0, []
-        for all_of in (self._promote_all, self._rescue_all):
+        for sweep in (self._promotion, self._rescue):
             try:
-                moved += all_of()
+                moved += sweep.drain()
             except Exception as error:
                 if is_away(error):
                     raise
@@ -88,33 +88,6 @@ class Clockwork:
         if failures:
             raise ExceptionGroup("promotion or rescue failed", failures)
         return moved
-
-    def _promote(self) -> float:
-        # Where another scheduler promoted a moment ago, there is nothing to do.
-        promoted = self.engine.scripts.promote(limit=PROMOTE_LIMIT, min_interval_ms=int(self.tick_s * 800))
-        return PAUSE_SECONDS if promoted.moved >= PROMOTE_LIMIT else self.tick_s
-
-    def _rescue(self) -> float:
-        rescued = self.engine.scripts.rescue(limit=RESCUE_LIMIT, hold_ms=self._hold_ms)
-        if rescued.moved or rescued.dead:
-            log.warning("rescued %d job(s) of lost workers, %d of them gave up", rescued.moved, rescued.dead)
-        return PAUSE_SECONDS if rescued.moved + rescued.dead >= RESCUE_LIMIT else RESCUE_EVERY_S
-
-    def _promote_all(self) -> int:
-        moved = 0
-        while True:
-            promoted = self.engine.scripts.promote(limit=PROMOTE_LIMIT)
-            moved += promoted.moved
-            if promoted.moved < PROMOTE_LIMIT:
-                return moved
-
-    def _rescue_all(self) -> int:
-        moved = 0
-        while True:
-            rescued = self.engine.scripts.rescue(limit=RESCUE_LIMIT, hold_ms=self._hold_ms)
-            moved += rescued.moved + rescued.dead
-            if rescued.moved + rescued.dead < RESCUE_LIMIT:
-                return moved
 
     def _run(self) -> None:
         while not self.stop.is_set():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jobops.context import relay
+from jobops.context import outbox_rows, relay
 from jobops.context.turns import Turns
 from jobops.runtime.enqueuer import pusher
 from jobops.runtime.memory import memory_guard
@@ -35,4 +35,4 @@ class Relay:
 
 def forget(context: Context) -> int:
     """Delete rows that ended over a day ago (coalesced, cancelled); answers how many."""
-    return relay.forget_ended()
+    return outbox_rows.forget_ended()

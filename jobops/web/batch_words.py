@@ -73,6 +73,16 @@ def batch_lede(batch: Batch, at: BatchStatus, parked: int, *, staff: bool) -> st
     return f"{_otherwise(at, staff=staff)}.{_not_started(then)}"
 
 
+def nothing_to_cancel(at: BatchStatus) -> str:
+    """Why whoever may cancel it has no use of that; empty where something is left to cancel."""
+    if at.is_over or at.state == "filling" or at.left:
+        return ""
+    if not at.dead:
+        return "Nothing is left to cancel: all of it has ended."
+    letters = "its dead letter is" if at.dead == 1 else "its dead letters are"
+    return f"Nothing is left to cancel: {letters} to be drained."
+
+
 def _stuck(at: BatchStatus, parked: int, then: str, *, staff: bool) -> str:
     if not staff:
         return (

@@ -100,6 +100,18 @@ def draft_lede(bulk: BulkAction, found: Preview, *, staff: bool) -> str:
     return f"{said.undone} {those} fixed as of {clock_seconds(bulk.created_at)}; {later}."
 
 
+def resumes(found: Preview) -> str:
+    """Where those begin that have a checkpoint, and what the others do."""
+    if found.will_do == 1:
+        return "Where it was"
+    others = found.will_do - found.resumable
+    if not others:
+        return "Each where it was"
+    one = found.resumable == 1
+    at = f"The {'one' if one else number(found.resumable)} with a checkpoint where {'it was' if one else 'they were'}"
+    return f"{at}, the other {'one' if others == 1 else number(others)} from the beginning"
+
+
 def failing_note(count: int, more: bool, latest: datetime | None, now: datetime, *, staff: bool) -> str:
     """That what is to be replayed still dies; the empty string if it does not."""
     if not count:
@@ -205,7 +217,7 @@ def parts(bulk: BulkAction, at: Progress, *, staff: bool) -> list[Part]:
 
 def done_text(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
     """What a short action did, for the message: ``3 dead letters were discarded, 2 skipped: already resolved.``"""
-    was = tongue(bulk.kind, staff=staff).was
+    was = tongue(bulk.kind, staff=staff).was + (", from the beginning" if bulk.from_start else "")
     done = (
         f"{things(at.done, staff=staff)} {'was' if at.done == 1 else 'were'} {was}"
         if at.done

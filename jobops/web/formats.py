@@ -11,9 +11,14 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from jobops.contracts.catalog import words
+
 NBSP = "\u00a0"
 NOTHING = "–"
 """Stands for *not applicable*, as against a grey 0."""
+
+plural = words.plural
+"""A counted word, as in the catalog: ``1 job``, ``3 jobs``, ``1,204 jobs``."""
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 SOON_S = 3600.0
@@ -143,11 +148,6 @@ def due(at: datetime | None, now: datetime | None = None) -> str:
         return NOTHING
     left = (at - (now or timezone.now())).total_seconds()
     return f"Due in {duration(left)}" if left > 0 else f"{duration(-left)} late"
-
-
-def plural(count: int, one: str, many: str = "") -> str:
-    """A counted word: ``1 job``, ``3 jobs``, ``1,204 jobs``."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def spelled(count: int) -> str:

@@ -23,27 +23,34 @@ LOOKS = {
 _SPANS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
 
 
-def look_of(row: LimitRow) -> Look:
-    """What holds its jobs back, the strongest first."""
+def looks_of(row: LimitRow) -> list[Look]:
+    """All that holds its jobs back, the strongest first; one at least: that nothing does."""
+    found: list[Look] = []
     if row.pause is not None or row.view.paused:
-        return LOOKS["paused"]
+        found.append(LOOKS["paused"])
     if row.brake_until is not None:
-        return LOOKS["braked"]
+        found.append(LOOKS["braked"])
     if row.undeclared and not row.view.known:
-        return LOOKS["unknown"]
-    return LOOKS["full" if row.view.waiting else "calm"]
+        found.append(LOOKS["unknown"])
+    most = row.limit.concurrency
+    if most is not None and row.view.inflight >= most and row.view.waiting:
+        found.append(LOOKS["full"])
+    return found or [LOOKS["full" if row.view.waiting else "calm"]]
 
 
 def limits_title(found: Limits) -> str:
     """The page in one sentence: what holds most back comes first."""
     if found.everything is not None or found.all_paused:
         return "Everything is paused: no job of any tenant starts."
+    held = []
     if found.paused:
         names = [str(row.target) for row in found.paused]
-        return f"{_names(names)} {'is' if len(names) == 1 else 'are'} paused."
+        held.append(f"{_names(names)} {'is' if len(names) == 1 else 'are'} paused.")
     if found.braked:
         names = [str(row.target) for row in found.braked]
-        return f"The brake is on at {_names(names, first=False)}."
+        held.append(f"The brake is on at {_names(names, first=False)}.")
+    if held:
+        return " ".join(held)
     waiting = [row for row in found.rows if row.view.waiting]
     if waiting:
         jobs = sum(row.view.waiting for row in waiting)

@@ -56,7 +56,8 @@ def navigation_of(user: User, path: str, undrained: int) -> Navigation:
 
 
 def _staff_pages(user: AnyUser) -> list[tuple[str, str]]:
-    pages = [("Overview", reverse("overview")), ("Dead letters", reverse("dlq")), ("Tenants", reverse("tenants"))]
+    pages = [("Overview", reverse("overview")), ("Dead letters", reverse("dlq")), ("Batches", reverse("batches"))]
+    pages.append(("Tenants", reverse("tenants")))
     if can(user, Action.SEE_FLEET):
         pages += [("Workers", reverse("workers")), ("Limits", reverse("limits")), ("Catalog", reverse("catalog"))]
     if can(user, Action.SEE_AUDIT):
@@ -75,7 +76,7 @@ def _own_pages(user: AnyUser, own: Sequence[str]) -> list[tuple[str, str]]:
     elif own:
         pages.append(("Our tenants", reverse("tenants")))
     if own:
-        pages.append(("Did not work", reverse("dlq")))
+        pages += [("Did not work", reverse("dlq")), ("Batches", reverse("batches"))]
     if reads_audit(user):
         pages.append(("Audit", reverse("audit")))
     return pages

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from jobops.engine.why_facts import Holder
-from jobops.runtime.why_records import Kind, Link, Reason, Why, at
+from jobops.runtime.why_records import SINCE_WORDS, UNTIL_WORDS, Help, Kind, Link, Reason, Why, at
 from jobops.web.formats import NBSP, plural
 from jobops.web.job_words import plain_name
 
@@ -32,6 +32,7 @@ _TONES = {
     Kind.TYPE_RATE: ("hourglass", "warn"),
     Kind.TENANT_RATE: ("hourglass", "warn"),
     Kind.CANCELLED: ("ban", "calm"),
+    Kind.DROPPED: ("ban", "calm"),
     Kind.COALESCED: ("link", "calm"),
     Kind.REPLAY_OF: ("refresh", "calm"),
 }
@@ -39,7 +40,8 @@ _PAUSES = (Kind.PAUSED, Kind.TENANT_PAUSED, Kind.TYPE_PAUSED, Kind.RESOURCE_PAUS
 _ALARMING = ("alert-triangle", "danger")
 # The page says it in its title and its other panels.
 _SAID_ELSEWHERE = (Kind.SUCCEEDED, Kind.DISCARDED, Kind.DEAD)
-_UNTIL = {Kind.RUNNING: "lease until", Kind.OUTBOX_HELD: "next try", Kind.OUTBOX_REFUSED: "next try"}
+_OF_THEIRS = (Kind.COALESCED, Kind.DROPPED, Kind.REPLAY_OF)
+"""These lead to what a tenant's people may see."""
 
 OUR_SIDE = "Something on our side keeps it from starting; our team looks after it."
 _LIMIT = "We limit how many jobs of this kind start at once, and it waits for its turn."
@@ -64,6 +66,7 @@ OWN_TEXTS = {
     Kind.RUNNING: "It is running.",
     Kind.LEASE_LOST: "It was broken off, and goes on in a moment.",
     Kind.CANCELLED: "It was cancelled.",
+    Kind.DROPPED: "A newer job that does the same took its place, as you had as many jobs waiting as you may.",
     Kind.COALESCED: "It joined a job that does the same.",
     Kind.REPLAY_OF: "It is a new try of a job that did not work.",
 }
@@ -81,28 +84,33 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class WhyLine:
-    """One reason as the page shows it. ``until_word``: what is at the instant ``until``."""
+    """One reason as the page shows it. ``since_word`` and ``until_word``: what is at those instants; ``times_out_at``:
+    when a running job is killed at the latest."""
 
     kind: str
     icon: str
     tone: str
     text: str
     since: datetime | None
+    since_word: str
     until: datetime | None
     until_word: str
     holders: Sequence[Holding]
     more: int
     link: Link | None
+    times_out_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WhyPanel:
-    """The panel: its title, the reasons, and when it starts. ``estimate``: what follows ``start``, or a sentence."""
+    """The panel: its title, the reasons, and when it starts. ``estimate``: what follows ``start``, or a sentence.
+    ``helps``: what would help beside the page's own buttons; for staff."""
 
     title: str
     lines: Sequence[WhyLine]
     start: datetime | None
     estimate: str
+    helps: Sequence[Help] = ()
 
 
 def panel_of(found: Why | None, *, staff: bool, slug: str) -> WhyPanel | None:
@@ -116,7 +124,8 @@ def panel_of(found: Why | None, *, staff: bool, slug: str) -> WhyPanel | None:
         lines = list({line.text: line for line in lines}.values())
     if not lines:
         return None
-    return WhyPanel(_title(found), lines, found.expected_start, _estimate(found, staff=staff))
+    helps = [each for each in found.helps if each.link != Link("job", found.id)] if staff else []
+    return WhyPanel(_title(found), lines, found.expected_start, _estimate(found, staff=staff), helps)
 
 
 def _title(found: Why) -> str:
@@ -134,12 +143,19 @@ def _line(reason: Reason, *, staff: bool, slug: str) -> WhyLine:
         tone=tone,
         text=reason.text if staff else own_text(reason),
         since=reason.since,
+        since_word=SINCE_WORDS.get(reason.kind, "since"),
         until=reason.until if staff or reason.kind is not Kind.RUNNING else None,
-        until_word=_UNTIL.get(reason.kind, "until"),
+        until_word=UNTIL_WORDS.get(reason.kind, "until"),
         holders=holders,
         more=reason.more if staff else 0,
-        link=reason.link if staff or (reason.link and reason.kind in (Kind.COALESCED, Kind.REPLAY_OF)) else None,
+        link=_link(reason) if staff else reason.link if reason.kind in _OF_THEIRS else None,
+        times_out_at=reason.times_out_at if staff else None,
     )
+
+
+def _link(reason: Reason) -> Link | None:
+    """What helps leads to the limits; of a brake it is worth more which job put it on."""
+    return Link("job", reason.by) if reason.kind is Kind.BRAKED and reason.by else reason.link
 
 
 def _holding(one: Holder, *, staff: bool) -> Holding:
@@ -161,6 +177,8 @@ def own_text(reason: Reason) -> str:
         return "You have as many jobs waiting as you may; it comes in when there is room."
     if reason.kind is Kind.OUTBOX_HELD and reason.name == "IntakeClosed":
         return "We take no new jobs of yours at present; it comes in when we do."
+    if reason.kind is Kind.OUTBOX_HELD and not reason.name:
+        return "There is room for it again: it comes in in a moment."
     return OWN_TEXTS.get(reason.kind, OUR_SIDE)
 
 

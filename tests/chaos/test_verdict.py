@@ -55,7 +55,7 @@ def test_starts_are_listed_in_their_order() -> None:
 
 
 def job(name: str = "work-1", kind: str = "chaos.work", **fields: object) -> NewJob:
-    return replace(NewJob(name, "acme", "bulk", kind, b"", max_attempts=2), **fields)  # type: ignore[arg-type]
+    return NewJob(name, "acme", "bulk", kind, b"", max_attempts=2)._replace(**fields)  # type: ignore[arg-type]
 
 
 def view(name: str, state: str = "succeeded", *leases: tuple[int, int]) -> JobView:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from jobops import Batch, BatchCancelled, BatchGone, BatchStatus, InvalidJob, UnknownTenant, job
+from jobops import Batch, BatchCancelled, BatchGone, BatchStatus, Handle, InvalidJob, UnknownTenant, job
 from jobops.contracts import batch_port
 from jobops.contracts.batch_port import NewBatch
 from jobops.contracts.errors import NotInstalled
@@ -24,25 +25,38 @@ class Store:
         self.opened: list[NewBatch] = []
         self.closed: dict[str, int] = {}
         self.aborted: dict[str, int] = {}
+        self.is_there = True
         self.was_cancelled = False
         self.refusal: Exception | None = None
 
-    def open(self, batch: NewBatch) -> None:
+    def open(self, batch: NewBatch) -> Filling:
         if self.refusal is not None:
             raise self.refusal
         self.opened.append(batch)
-
-    def close(self, batch_id: str, total: int) -> bool:
-        self.closed[batch_id] = total
-        return not self.was_cancelled
-
-    def abort(self, batch_id: str, total: int) -> None:
-        self.aborted[batch_id] = total
-        if self.refusal is not None:
-            raise self.refusal
+        return Filling(self, batch.id)
 
     def status(self, batch_id: str) -> BatchStatus | None:
-        return BatchStatus("running", total=self.closed[batch_id]) if batch_id in self.closed else None
+        known = batch_id in self.closed and self.is_there
+        return BatchStatus("running", total=self.closed[batch_id]) if known else None
+
+
+class Filling:
+    """Counts the members of a batch."""
+
+    def __init__(self, store: Store, batch_id: str) -> None:
+        self.store, self.batch_id, self.total = store, batch_id, 0
+
+    def joined(self, members: Sequence[Handle]) -> None:
+        self.total += len(members)
+
+    def close(self) -> bool:
+        self.store.closed[self.batch_id] = self.total
+        return self.store.is_there and not self.store.was_cancelled
+
+    def abort(self) -> None:
+        self.store.aborted[self.batch_id] = self.total
+        if self.store.refusal is not None:
+            raise self.store.refusal
 
 
 @pytest.fixture
@@ -136,6 +150,9 @@ def test_one_that_somebody_cancelled_while_it_was_filled_says_so(store: Store, r
     store.was_cancelled = True
     with pytest.raises(BatchCancelled, match="was cancelled while it was being filled"), Batch(tenant="acme") as batch:
         batch.add(row, row_id=1)
+    store.is_there = False
+    with pytest.raises(BatchGone), Batch(tenant="acme"):
+        pass
 
 
 def test_members_are_added_within_the_block_and_it_is_filled_once(store: Store, row: Any) -> None:

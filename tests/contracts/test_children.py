@@ -62,5 +62,5 @@ def test_outside_of_a_job_and_for_a_key_that_cannot_be_it_is_refused(resize: Any
         call.enqueue(photo=7)
     with running(parent()), pytest.raises(InvalidJob) as raised:
         resize.using(tenant="acme").enqueue_many([{"photo": 7}, {"photo": 8}], child_key=lambda call: "")
-    assert raised.value.__notes__ == ["in call 0 of enqueue_many"]
+    assert str(raised.value).startswith("item 0 (counted from 0): child: '' cannot be used; ")
     assert recorder.jobs == []

@@ -172,7 +172,7 @@ def test_every_job_keeps_its_promises() -> None:
     mine = {
         job_type.name: job_type for job_type in registry.all_types() if job_type.func.__module__ == "jobops.demo.jobs"
     }
-    with registry.temporary_registry():  # what other tests have registered keeps no promises
+    with registry.temporary_registry():  # what the modules of other tests declare keeps no promises
         for job_type in mine.values():
             registry.register(job_type)
         assert check_contracts() == []

@@ -16,12 +16,13 @@ from dlq.replaying import KEY_IS_HELD, number_of, replay_id
 from dlq.services import letter_replay, replay_batch
 from jobops.audit.models import AuditEntry
 from jobops.context.models import OutboxEntry
+from jobops.contracts.decorator import job
 from jobops.contracts.registry import temporary_registry
 from jobops.engine.client import Engine
 from jobops.engine.jobs import read_job
 from jobops.engine.payload import decode
 from tenants.models import Tenant
-from tests.dlq.replays import TYPE, dead, replaying
+from tests.dlq.replays import TYPE, dead, replaying, run_replays
 from tests.runtime import factory
 from tests.tenants.people import person
 
@@ -187,3 +188,15 @@ def test_a_batch_costs_as_many_queries_for_thirty_as_for_five(both: Engine) -> N
             assert set(replay_batch(some, "tests").values()) == {""}
         counts.append(len(seen))
     assert counts[0] == counts[1]
+
+
+def test_a_replay_is_kept_as_long_as_its_contract_says(both: Engine) -> None:
+    keeping = job(
+        name="tests.keeping", owner="billing", drain_sla="4h", idempotent="yes", lane="bulk", timeout="7s",
+        result_ttl="3d", dedup_window="4d",
+    )  # fmt: skip
+    keeping(lambda number=0, card="": number)
+    letter = dead(both, job_type="tests.keeping")
+    letter_replay(letter_id=letter.pk, by="tests")
+    (ran,) = run_replays(both)
+    assert 3 * 86_400 < both.redis.ttl(f"rq:job:{ran}") <= 4 * 86_400, "and at least as long as its key stands for it"

@@ -11,7 +11,7 @@ from dlq.models import DeadLetter, ReplayRun
 from dlq.outcomes import take_outcomes
 from dlq.services import letter_replay
 from dlq.watch import watch, watch_all
-from jobops.context import relay
+from jobops.context import outbox_rows, relay
 from jobops.context.models import OutboxEntry
 from jobops.engine.client import Engine
 from jobops.engine.records import Outcome
@@ -96,19 +96,19 @@ def test_a_refused_one_opens_its_letter_and_cannot_run_any_more(both: Engine, mo
     assert (letter.state, run_of(letter).state) == ("open", "refused")
     assert letter.note == "Replay 1 was refused and did not run: InvalidJob: lane: 'x' for ••••••••."
     assert OutboxEntry.objects.get().state == "cancelled"
-    assert relay.unpark(letter.replay_job_id) is False
+    assert outbox_rows.unpark(letter.replay_job_id) is False
 
 
 def test_one_that_is_let_go_in_that_moment_goes_on(both: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     letter = in_the_outbox(both, monkeypatch)
     OutboxEntry.objects.update(state="parked", parked_as="refused")
-    cancel = relay.cancel
+    cancel = outbox_rows.cancel
 
     def too_late(rows: object) -> int:
-        assert relay.unpark(letter.replay_job_id)
+        assert outbox_rows.unpark(letter.replay_job_id)
         return cancel(rows)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("dlq.watch.relay.cancel", too_late)
+    monkeypatch.setattr("dlq.watch.outbox_rows.cancel", too_late)
     look(both)
     assert DeadLetter.objects.get().state == "replaying"
     assert OutboxEntry.objects.get().state == "waiting"
@@ -122,7 +122,7 @@ def test_one_that_was_let_go_and_pushed_since_the_look_goes_on(both: Engine, mon
 
     def just_before(ids: list[str]) -> object:
         found = fates(ids)
-        assert relay.unpark(ids[0])
+        assert outbox_rows.unpark(ids[0])
         relay.relay(pusher())
         return found
 
@@ -144,7 +144,7 @@ def test_one_that_somebody_cancels_in_that_moment_is_told_as_cancelled(
     fates = both.scripts.fates
 
     def just_before(ids: list[str]) -> object:
-        relay.cancel(OutboxEntry.objects.all())
+        outbox_rows.cancel(OutboxEntry.objects.all())
         return fates(ids)
 
     with monkeypatch.context() as patch:
@@ -171,7 +171,7 @@ def test_one_in_doubt_is_lost_but_not_if_redis_has_it(both: Engine, monkeypatch:
 
 def test_rows_that_ended_in_the_outbox_tell_how(both: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     cancelled, coalesced = in_the_outbox(both, monkeypatch), in_the_outbox(both, monkeypatch)
-    assert relay.cancel(OutboxEntry.objects.filter(pk=cancelled.replay_job_id)) == 1
+    assert outbox_rows.cancel(OutboxEntry.objects.filter(pk=cancelled.replay_job_id)) == 1
     OutboxEntry.objects.filter(pk=coalesced.replay_job_id).update(state="coalesced", coalesced_into="other")
     look(both)
     notes = dict(DeadLetter.objects.values_list("pk", "note"))

@@ -157,19 +157,3 @@ def test_a_tenant_without_a_policy_starts_nothing(engine: Engine, scripts: Scrip
     assert Slot(scripts).claim() is None
     scripts.set_policy(Policy("acme"))
     assert Slot(scripts, "s2").need().id == "a"
-
-
-def test_a_worker_that_rq_knows_is_shown_busy_while_it_runs(engine: Engine, scripts: Scripts) -> None:
-    engine.redis.hset("rq:worker:w1", mapping={"state": "idle"})
-    scripts.enqueue(job("a"))
-    slot = Slot(scripts, worker="w1")
-    claimed = slot.need()
-    assert engine.redis.hmget("rq:worker:w1", "state", "current_job") == [b"busy", b"a"]
-    slot.settle(claimed)
-    assert engine.redis.hmget("rq:worker:w1", "state", "current_job") == [b"idle", None]
-
-
-def test_no_worker_hash_is_made_for_a_worker_that_rq_does_not_know(engine: Engine, scripts: Scripts) -> None:
-    scripts.enqueue(job("a"))
-    Slot(scripts, worker="ghost").run()
-    assert not engine.redis.exists("rq:worker:ghost")

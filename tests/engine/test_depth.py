@@ -92,3 +92,26 @@ def test_starts_are_what_the_hint_is_made_of(engine: Engine, scripts: Scripts) -
     assert minute_counters(engine)["acme"].starts == 4
     limit(scripts, 1)
     assert 30 <= refused(scripts).retry_after_s <= 45
+
+
+@pytest.mark.parametrize(
+    ("pause", "what", "advice"),
+    [
+        ((), "all", "everything is paused, so nobody knows when there is room; resume it with `manage.py resume"),
+        (("acme",), "tenant", "it is paused, so nobody knows when there is room; resume it with `manage.py tenants"),
+    ],
+)
+def test_while_it_is_paused_nobody_knows_when_there_is_room(
+    engine: Engine, scripts: Scripts, pause: tuple[str, ...], what: str, advice: str
+) -> None:
+    limit(scripts, 1)
+    scripts.enqueue(job("a"))
+    count_starts(engine, 100)
+    scripts.pause(*pause)
+    error = refused(scripts)
+    assert (error.retry_after_s, error.paused) == (None, what)
+    assert f"its depth limit is 1; {advice}" in str(error)
+    assert "try again" not in str(error)
+    scripts.resume(*pause)
+    error = refused(scripts)
+    assert (error.retry_after_s, error.paused) == (2, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -47,11 +48,17 @@ def _is_at_a_gate(engine: Engine) -> None:
     at_a_gate(engine, "old")
 
 
-PLACES = [_waits, _is_delayed, _is_retried, _is_at_a_gate]
+NOW = [{}, {"front": True}, {"lane": "interactive"}]
+DELAYED = {"delay_ms": 60_000}
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("way", [{}, {"delay_ms": 60_000}, {"front": True}, {"lane": "interactive"}])
+@pytest.mark.parametrize(
+    ("place", "way"),
+    [
+        *itertools.product([_waits, _is_at_a_gate], [*NOW, DELAYED]),
+        *itertools.product([_is_delayed, _is_retried], [DELAYED]),
+    ],
+)
 def test_at_the_limit_the_waiting_job_of_the_key_gives_way(
     engine: Engine, scripts: Scripts, place: Callable[[Engine], None], way: dict[str, object]
 ) -> None:
@@ -69,6 +76,21 @@ def test_at_the_limit_the_waiting_job_of_the_key_gives_way(
     assert scripts.enqueue(job("third", key="k")) == Enqueued("new", "coalesced")
     assert scripts.enqueue(drop("old")) == Enqueued("old", "duplicate")
     assert engine.redis.hget(engine.keys.minute(scripts.now_ms() // 60_000, "tenant"), "acme|cancelled") == b"1"
+
+
+@pytest.mark.parametrize("place", [_is_delayed, _is_retried])
+@pytest.mark.parametrize("way", NOW)
+def test_one_that_is_delayed_makes_no_room_for_one_that_is_not(
+    engine: Engine, scripts: Scripts, place: Callable[[Engine], None], way: dict[str, object]
+) -> None:
+    """It is no part of the depth: however often it is asked, no more wait than the limit says."""
+    limit(scripts, 3)
+    place(engine)
+    before = dump(engine.redis)
+    with pytest.raises(DepthExceeded) as raised:
+        scripts.enqueue(drop(**way))
+    assert (raised.value.depth, raised.value.limit) == (3, 3)
+    assert dump(engine.redis) == before
 
 
 def test_the_room_at_a_gate_that_a_dropped_job_was_offered_goes_to_the_next(engine: Engine, scripts: Scripts) -> None:
@@ -150,7 +172,7 @@ def test_the_end_of_a_dropped_retry_tells_its_attempt(engine: Engine, scripts: S
     scripts.enqueue(drop("r", replay_of="dead:1"))
     Slot(scripts).run(Outcome.failed("error", delay_ms=60_000))
     scripts.enqueue(job("x"))
-    scripts.enqueue(drop("new"))
+    scripts.enqueue(drop("new", **DELAYED))
     assert scripts.outcome_batch()[0].attempt == 1
 
 
@@ -191,6 +213,6 @@ def test_a_dropped_delayed_job_is_not_promoted(engine: Engine, scripts: Scripts)
     limit(scripts, 1)
     scripts.enqueue_many([drop("old", delay_ms=60_000), job("x")])
     make_due(engine, "old")
-    scripts.enqueue(drop("new"))
+    scripts.enqueue(drop("new", **DELAYED))
     assert scripts.promote().moved == 0
-    assert queued(engine) == ["x", "new"]
+    assert queued(engine) == ["x"]

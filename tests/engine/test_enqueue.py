@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 
 from jobops.engine.client import Engine
-from jobops.engine.errors import DepthExceeded, EnqueueRefused, IntakeClosed, InvalidJob, UnknownTenant
+from jobops.engine.errors import DepthExceeded, EnqueueRefused, IntakeClosed, InvalidJob, NotTaken, UnknownTenant
+from jobops.engine.jobs import read_job
 from jobops.engine.keys import RQ_SCHEDULED
 from jobops.engine.records import Enqueued, Outcome, Policy
 from jobops.engine.scripts import Scripts
@@ -55,6 +57,7 @@ def test_the_whole_record_is_what_rqs_tools_and_the_engine_read(engine: Engine, 
     )  # fmt: skip
     record = {name.decode(): value for name, value in engine.redis.hgetall("rq:job:a").items()}
     at, due = record.pop("jo_enqueued"), record.pop("jo_due")
+    assert record.pop("jo_runnable") == due  # runnable from then on
     assert before <= int(at) <= scripts.now_ms()
     assert int(due) == int(at) + 60_000
     for name in ("created_at", "enqueued_at"):
@@ -62,11 +65,11 @@ def test_the_whole_record_is_what_rqs_tools_and_the_engine_read(engine: Engine, 
         assert round(told.timestamp() * 1000) == int(at)
     assert record == {
         "status": b"scheduled", "data": DATA, "origin": b"acme.bulk", "description": b"t.work", "timeout": b"2",
-        "result_ttl": b"9", "worker_name": b"", "started_at": b"", "ended_at": b"", "jo_type": b"t.work",
+        "result_ttl": b"9", "worker_name": b"", "started_at": b"", "jo_type": b"t.work",
         "jo_tenant": b"acme", "jo_lane": b"bulk", "jo_attempt": b"0", "jo_max_attempts": b"7", "jo_timeout": b"1234",
         "jo_lease": b"4321", "jo_key": b"k", "jo_correlation": b"c", "jo_result_ttl": b"9", "jo_priority": b"front",
-        "jo_tenant_uid": b"7", "jo_replay_of": b"dead:1", "jo_resource": b"stripe", "jo_dedup": b"5", "jo_keep": b"3",
-        "jo_batch": b"B", "jo_state": b"{}",
+        "jo_front": b"1", "jo_tenant_uid": b"7", "jo_replay_of": b"dead:1", "jo_resource": b"stripe",
+        "jo_dedup": b"5", "jo_keep": b"3", "jo_batch": b"B", "jo_state": b"{}",
     }  # fmt: skip
     assert 86_000 < engine.redis.ttl(engine.keys.pushed("a")) <= 86_400
 
@@ -75,6 +78,51 @@ def test_a_job_carries_nothing_that_it_was_not_given(engine: Engine, scripts: Sc
     scripts.enqueue(job("a"))
     options = {"jo_replay_of", "jo_resource", "jo_dedup", "jo_keep", "jo_batch", "jo_state", "jo_due"}
     assert not options & {name.decode() for name in engine.redis.hkeys("rq:job:a")}
+
+
+def test_what_a_job_need_not_have_is_not_written(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("a"))
+    assert not {"jo_key", "jo_priority", "ended_at"} & {name.decode() for name in engine.redis.hkeys("rq:job:a")}
+    claimed = Slot(scripts).need()
+    assert (claimed.key, claimed.tenant_uid) == ("", "")
+    view = read_job(engine, "a")
+    assert view is not None
+    assert (view.key, view.tenant_uid, view.ended_at) == ("", "", None)
+
+
+@pytest.mark.parametrize("front", [False, True])
+@pytest.mark.parametrize("policy", [{}, {"depth_limit": 9}], ids=["no_limit", "limit"])
+def test_behind_others_a_job_waits_as_the_first_does(
+    engine: Engine, scripts: Scripts, policy: dict[str, Any], front: bool
+) -> None:
+    """The ring is entered and a slot is woken by every job: others may have waited while the tenant was held."""
+    scripts.set_policy(Policy("acme", **policy))
+    scripts.enqueue(job("first"))
+    keys = engine.keys
+    engine.redis.delete(keys.ring("bulk"))
+    engine.redis.zadd(keys.idle("bulk"), {"slot": scripts.now_ms() + 60_000})
+    active = engine.redis.zrange(keys.active("bulk"), 0, -1, withscores=True)
+    assert scripts.enqueue(job("second", front=front)).state == "queued"
+    assert queued(engine) == (["second", "first"] if front else ["first", "second"])
+    assert engine.redis.zrange(keys.ring("bulk"), 0, -1) == [b"acme"]
+    assert engine.redis.llen(keys.wake("bulk")) == 1
+    assert engine.redis.zrange(keys.active("bulk"), 0, -1, withscores=True) == active
+    assert engine.redis.smembers("rq:queues") == {b"rq:queue:acme.bulk"}
+
+
+@pytest.mark.parametrize("when", [{}, {"delay_ms": 60_000}], ids=["now", "later"])
+@pytest.mark.parametrize("how", [{}, {"key": "k"}, {"batch": "b"}], ids=["alone", "key", "batch"])
+def test_a_place_that_holds_other_data_takes_no_job_and_nothing_is_kept(
+    engine: Engine, scripts: Scripts, when: dict[str, int], how: dict[str, str]
+) -> None:
+    """Else its id would count as pushed, and the job be nowhere."""
+    place = RQ_SCHEDULED if when else "rq:queue:acme.bulk"
+    engine.redis.set(place, "somebody else's")
+    before = dump(engine.redis)
+    with pytest.raises(NotTaken):
+        scripts.enqueue(job("a", **when, **how))
+    assert dump(engine.redis) == before
+    engine.redis.delete(place)
 
 
 def test_a_second_push_of_an_id_changes_nothing(engine: Engine, scripts: Scripts) -> None:
@@ -128,7 +176,10 @@ def test_an_absolute_due_time_is_kept_to_the_millisecond(engine: Engine, scripts
     due = scripts.now_ms() + 86_400_123
     assert scripts.enqueue(job("a", due_at_ms=due)).state == "scheduled"
     assert round(engine.redis.zscore(RQ_SCHEDULED, "a") * 1000) == due
-    assert scripts.promote().next_due_ms in (due, due + 1)
+    before = scripts.now_ms()
+    wait = scripts.promote().wait_ms
+    assert wait is not None
+    assert before <= due - wait + 1 <= scripts.now_ms() + 1
 
 
 def test_a_due_time_that_has_passed_means_now(engine: Engine, scripts: Scripts) -> None:

@@ -39,6 +39,7 @@ def test_equal_weights_get_equal_worker_time_whatever_their_jobs_length(
     fill(engine, "long", "t.long", 200)
     fill(engine, "short", "t.short", short_jobs)
     used = worker_time(engine, 4, until, {"t.long": long_ms, "t.short": 10.0})
+    assert min(used["long"], used["short"]) > 0
     assert abs(used["long"] - used["short"]) <= 4 * (long_ms + 10.0)
 
 
@@ -49,6 +50,7 @@ def test_weights_share_worker_time_in_their_ratio(engine: Engine) -> None:
         engine.scripts.set_policy(Policy(slug, weight=weight, cap=None))
         fill(engine, slug, "t.same", 3_000)
     used = worker_time(engine, 4, 15_000.0, {"t.same": 20.0})
+    assert min(used[slug] for slug in weights) > 0
     for slug, weight in weights.items():
         for other, other_weight in weights.items():
             bound = 4 * (20.0 / weight + 20.0 / other_weight)

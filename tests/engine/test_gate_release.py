@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from jobops.engine.client import Engine
-from jobops.engine.records import Outcome
+from jobops.engine.records import Outcome, Policy
 from jobops.engine.scripts import Scripts
 from tests.engine import invariants
 from tests.engine.helpers import BOOM, Slot, expire, job, queued, status
 from tests.engine.test_gates import gate
+from tests.engine.virtual_time import virtual
 
 
 def test_a_place_is_free_once_for_each_lease_and_never_more(engine: Engine, scripts: Scripts) -> None:
@@ -140,3 +141,44 @@ def test_a_failed_job_gives_its_place_to_the_next_and_waits_behind_it(engine: En
     assert Slot(scripts, "other").claim() is None
     slot.settle(outcome=BOOM)
     assert (queued(engine), status(engine, "held")) == (["next"], "scheduled")
+
+
+def _is_cancelled_by_rq(engine: Engine) -> None:
+    engine.redis.hset("rq:job:next", "status", "canceled")
+    engine.redis.expire("rq:job:next", 60)
+
+
+def _has_spent_its_attempts(engine: Engine) -> None:
+    engine.redis.hset("rq:job:next", "jo_attempt", 5)
+
+
+def _is_a_former_customers(engine: Engine) -> None:
+    engine.redis.hset("rq:job:next", "jo_tenant_uid", "6")
+    engine.scripts.set_policy(Policy("acme", cap=None, uid="7", version=1))
+
+
+def _meets_another_closed_gate(engine: Engine) -> None:
+    engine.scripts.pause_gate("type:t.next")
+
+
+@pytest.mark.parametrize(
+    "bar", [_is_cancelled_by_rq, _has_spent_its_attempts, _is_a_former_customers, _meets_another_closed_gate]
+)
+def test_one_that_was_offered_the_place_and_does_not_start_passes_it_on_at_once(
+    engine: Engine, bar: Callable[[Engine], None]
+) -> None:
+    """On a clock that stands: nothing is left to the look at the gate a second later."""
+    scripts = virtual(engine).scripts
+    for slug in ("acme", "beta"):
+        scripts.set_policy(Policy(slug, cap=None))
+    scripts.set_limit("stripe", 1, None)
+    scripts.enqueue(job("held", "beta", resource="stripe"))
+    slot = Slot(scripts)
+    slot.need()
+    scripts.enqueue_many([job("next", job_type="t.next", resource="stripe"), job("last", "beta", resource="stripe")])
+    assert Slot(scripts, "other").claim() is None
+    slot.settle()
+    assert (queued(engine), queued(engine, "beta.bulk")) == (["next"], [])
+    bar(engine)
+    assert slot.need().id == "last"
+    assert status(engine, "next") != "queued"

@@ -62,7 +62,7 @@ def named(keys: Keys) -> set[str]:
     """Every name that keys.py can give, with the values used above."""
     made = set()
     for lane in ("interactive", "bulk"):
-        made |= {keys.ring(lane), keys.lane(lane), keys.active(lane), keys.idle(lane), keys.wake(lane)}
+        made |= {keys.ring(lane), keys.active(lane), keys.idle(lane), keys.wake(lane)}
     for name in "abcdefgimnoqu":
         made |= {keys.lease(name), keys.pushed(name)}
     made |= {keys.slot("slot"), keys.slot("idle"), keys.unique("acme", "t.work", "k"), keys.lock("l"), keys.epoch()}
@@ -74,7 +74,7 @@ def named(keys: Keys) -> set[str]:
         for tenant in ("acme", "beta"):
             queue = f"{tenant}.bulk"
             made |= {keys.held(tenant, "bulk"), keys.line(queue, gate), keys.lines(queue), keys.inflight(tenant)}
-    return made | {keys.leases(), keys.dead(), keys.job_type("t.work"), keys.outcomes(), keys.outcome_of()}
+    return made | {keys.leases(), keys.dead(), keys.outcomes(), keys.outcome_of()}
 
 
 @pytest.mark.parametrize("prefix", ["jobops", "cell7"])

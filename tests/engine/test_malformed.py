@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,11 +82,14 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "outcome_ack": (["member"], {}),
     "pause": (["acme", 1], {1: ("paused", FLAG)}),
     "pause_gate": (["stripe", 1], {0: ("gate", [""]), 1: ("paused", FLAG)}),
-    "promote": ([10, 0], {0: ("limit", NATURAL), 1: ("min_interval_ms", NUMBER)}),
+    "promote": ([10, 0, ""], {0: ("limit", NATURAL), 1: ("min_interval_ms", NUMBER)}),
     "reconcile": (["acme", "bulk", 10], {0: ("tenant", [""]), 1: ("lane", [""]), 2: ("limit", NATURAL)}),
     "release_gate": (["stripe"], {0: ("gate", [""])}),
     "renew": (["a", "token"], {}),
-    "rescue": ([10, 5000, 30_000], {0: ("limit", NATURAL), 1: ("gap_ms", NUMBER), 2: ("hold_ms", NUMBER)}),
+    "rescue": (
+        [10, 5000, 30_000, 0, ""],
+        {0: ("limit", NATURAL), 1: ("gap_ms", NUMBER), 2: ("hold_ms", NUMBER), 3: ("min_interval_ms", NUMBER)},
+    ),
     "run_now": (["a", ""], {0: ("id", [""])}),
     "save_checkpoint": (["a", "token", "[4]"], {0: ("job", [""]), 1: ("token", [""]), 2: ("state", [""])}),
     "save_progress": (
@@ -133,7 +135,7 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     ),
     "stop": (["a", "", "end", "stopped by anna"], {0: ("id", [""]), 2: ("mode", ["", "kill"])}),
     "whereabouts": ([1, "beta.bulk", "a"], {0: ("queues", NUMBER)}),
-    "why": (["a"], {0: ("id", [""])}),
+    "why": (["a", "", "", "", ""], {0: ("id", [""])}),
 }
 COUNTS = {name: [len(args) - 1] for name, (args, _) in CALLS.items()}
 COUNTS |= {"dead_ack": [0], "settle": [13, 14], "renew": [1], "set_policy": [6, 11], "set_lanes": [0, 1]}
@@ -188,47 +190,47 @@ def test_missing_and_superfluous_arguments_are_told_and_change_nothing(busy: Eng
 
 NEW = job("new")
 BAD_JOBS = [
-    (replace(NEW, id=""), "id"),
-    (replace(NEW, id="a:1"), "id"),
-    (replace(NEW, id="a b"), "id"),
-    (replace(NEW, id="a\n"), "id"),
-    (replace(NEW, id="é"), "id"),
-    (replace(NEW, id="x" * 161), "id"),
-    (replace(NEW, id=7), "id"),  # type: ignore[arg-type]
-    (replace(NEW, tenant="A"), "tenant"),
-    (replace(NEW, tenant="a.b"), "tenant"),
-    (replace(NEW, tenant=None), "tenant"),  # type: ignore[arg-type]
-    (replace(NEW, lane=""), "lane"),
-    (replace(NEW, lane="a.b"), "lane"),
-    (replace(NEW, lane="Bulk"), "lane"),
-    (replace(NEW, job_type=""), "job_type"),
-    (replace(NEW, job_type="a:b"), "job_type"),
-    (replace(NEW, job_type="x" * 201), "job_type"),
-    (replace(NEW, job_type=None), "job_type"),  # type: ignore[arg-type]
-    (replace(NEW, job_type="\ud800"), "job_type"),
-    (replace(NEW, data="text"), "data"),  # type: ignore[arg-type]
-    (replace(NEW, data=None), "data"),  # type: ignore[arg-type]
-    (replace(NEW, key="x" * 201), "key"),
-    (replace(NEW, key="\udfff"), "key"),
-    (replace(NEW, key=None), "key"),  # type: ignore[arg-type]
-    (replace(NEW, correlation_id="x" * 201), "correlation_id"),
-    (replace(NEW, correlation_id="\ud800"), "correlation_id"),
-    (replace(NEW, replay_of="x" * 251), "replay_of"),
-    (replace(NEW, replay_of="\ud800"), "replay_of"),
-    (replace(NEW, replay_of=None), "replay_of"),  # type: ignore[arg-type]
-    (replace(NEW, tenant_uid="x" * 101), "tenant_uid"),
-    (replace(NEW, tenant_uid=7), "tenant_uid"),  # type: ignore[arg-type]
-    (replace(NEW, max_attempts=0), "max_attempts"),
-    (replace(NEW, max_attempts=True), "max_attempts"),
-    (replace(NEW, max_attempts=1.0), "max_attempts"),  # type: ignore[arg-type]
-    (replace(NEW, timeout_ms=-1), "timeout_ms"),
-    (replace(NEW, lease_ms="30"), "lease_ms"),  # type: ignore[arg-type]
-    (replace(NEW, result_ttl_s=0), "result_ttl_s"),
-    (replace(NEW, delay_ms=-1), "delay_ms"),
-    (replace(NEW, delay_ms=2**60), "delay_ms"),
-    (replace(NEW, due_at_ms=2**60), "due_at_ms"),
-    (replace(NEW, delay_ms=5, due_at_ms=5), "delay_ms"),
-    (replace(NEW, front="yes"), "front"),  # type: ignore[arg-type]
+    (NEW._replace(id=""), "id"),
+    (NEW._replace(id="a:1"), "id"),
+    (NEW._replace(id="a b"), "id"),
+    (NEW._replace(id="a\n"), "id"),
+    (NEW._replace(id="é"), "id"),
+    (NEW._replace(id="x" * 161), "id"),
+    (NEW._replace(id=7), "id"),  # type: ignore[arg-type]
+    (NEW._replace(tenant="A"), "tenant"),
+    (NEW._replace(tenant="a.b"), "tenant"),
+    (NEW._replace(tenant=None), "tenant"),  # type: ignore[arg-type]
+    (NEW._replace(lane=""), "lane"),
+    (NEW._replace(lane="a.b"), "lane"),
+    (NEW._replace(lane="Bulk"), "lane"),
+    (NEW._replace(job_type=""), "job_type"),
+    (NEW._replace(job_type="a:b"), "job_type"),
+    (NEW._replace(job_type="x" * 201), "job_type"),
+    (NEW._replace(job_type=None), "job_type"),  # type: ignore[arg-type]
+    (NEW._replace(job_type="\ud800"), "job_type"),
+    (NEW._replace(data="text"), "data"),  # type: ignore[arg-type]
+    (NEW._replace(data=None), "data"),  # type: ignore[arg-type]
+    (NEW._replace(key="x" * 201), "key"),
+    (NEW._replace(key="\udfff"), "key"),
+    (NEW._replace(key=None), "key"),  # type: ignore[arg-type]
+    (NEW._replace(correlation_id="x" * 201), "correlation_id"),
+    (NEW._replace(correlation_id="\ud800"), "correlation_id"),
+    (NEW._replace(replay_of="x" * 251), "replay_of"),
+    (NEW._replace(replay_of="\ud800"), "replay_of"),
+    (NEW._replace(replay_of=None), "replay_of"),  # type: ignore[arg-type]
+    (NEW._replace(tenant_uid="x" * 101), "tenant_uid"),
+    (NEW._replace(tenant_uid=7), "tenant_uid"),  # type: ignore[arg-type]
+    (NEW._replace(max_attempts=0), "max_attempts"),
+    (NEW._replace(max_attempts=True), "max_attempts"),
+    (NEW._replace(max_attempts=1.0), "max_attempts"),  # type: ignore[arg-type]
+    (NEW._replace(timeout_ms=-1), "timeout_ms"),
+    (NEW._replace(lease_ms="30"), "lease_ms"),  # type: ignore[arg-type]
+    (NEW._replace(result_ttl_s=0), "result_ttl_s"),
+    (NEW._replace(delay_ms=-1), "delay_ms"),
+    (NEW._replace(delay_ms=2**60), "delay_ms"),
+    (NEW._replace(due_at_ms=2**60), "due_at_ms"),
+    (NEW._replace(delay_ms=5, due_at_ms=5), "delay_ms"),
+    (NEW._replace(front="yes"), "front"),  # type: ignore[arg-type]
 ]
 
 
@@ -262,3 +264,13 @@ def test_data_of_another_form_is_one_clear_error(engine: Engine, scripts: Script
     with pytest.raises(EngineUnavailable, match=r"rescue: .*WRONGTYPE"):
         scripts.rescue()
     engine.redis.delete(engine.keys.leases())
+
+
+def test_what_is_known_to_be_right_makes_nothing_right_that_is_only_equal_to_it(scripts: Scripts) -> None:
+    """1, True and 1.0 are one key of a dict, and so are a text and a kind of its own."""
+    scripts.enqueue(job("right", max_attempts=1))
+    for value in (True, 1.0):
+        with pytest.raises(InvalidJob, match=r"^max_attempts: "):
+            scripts.enqueue(job("wrong", max_attempts=value))
+    with pytest.raises(InvalidJob, match=r"^front: "):
+        scripts.enqueue(job("wrong", max_attempts=1, front=0))

@@ -52,6 +52,18 @@ def test_one_malformed_lease_stops_no_other(engine: Engine) -> None:
 
 
 @pytest.mark.leaves_broken
+def test_one_malformed_record_in_a_queue_stops_no_other(engine: Engine) -> None:
+    engine.scripts.enqueue_many([job("a"), job("zz"), job("b")])
+    engine.redis.delete("rq:job:zz")
+    engine.redis.set("rq:job:zz", "a string")
+    slot = Slot(engine.scripts)
+    assert slot.need().id == "a"
+    assert slot.settle(claim=True).outcome == "succeeded"
+    assert slot.held is not None
+    assert slot.held.id == "b"
+
+
+@pytest.mark.leaves_broken
 def test_a_job_that_redis_cannot_take_hides_nothing_and_can_be_taken_later(engine: Engine) -> None:
     scripts = engine.scripts
     engine.redis.set("rq:queue:acme.bulk", "a string")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from jobops.engine.scripts import Scripts
 from tests.engine.helpers import Slot, job
 from tests.engine.test_gate_wake_ups import clock, waits
 from tests.engine.test_wake_ups import fleet, url
-from tests.engine.virtual_time import VirtualScripts
+from tests.engine.virtual_time import START_US, VirtualScripts
 from tests.tools import wait_for
 
 __all__ = ["clock", "url"]  # fixtures
@@ -54,6 +55,25 @@ def test_before_their_time_nobody_looks(engine: Engine, clock: VirtualScripts, h
     clock.set_clock(999)
     assert waits(clock, "later") == 1
     assert parked(engine) == 100
+
+
+@pytest.mark.parametrize("rate", [Rate(1, 1_000), None])
+@pytest.mark.parametrize("bar", [{}, {"cap": 0}, {"paused": True}, {"cap": 1}])
+def test_a_faster_rate_leaves_nobody_parked_until_the_instant_of_the_slower_one(
+    engine: Engine, clock: VirtualScripts, rate: Rate | None, bar: dict[str, Any]
+) -> None:
+    """I4, also of one that may not run for another reason meanwhile: it is not parked longer than its rate says."""
+    clock.set_policy(Policy("acme", cap=None, rate=Rate(1, 3_600_000)))
+    clock.enqueue_many([job("a"), job("b")])
+    slot = Slot(clock, "slot")
+    slot.need()
+    assert parked(engine) == 1
+    clock.set_policy(Policy("acme", **{"cap": None, "rate": rate, "version": 1, **bar}))
+    assert (engine.redis.zscore(engine.keys.parked(), "tenant:acme") or 0) <= START_US / 1000 + 1_000
+    slot.settle()
+    clock.set_policy(Policy("acme", cap=None, rate=rate, version=2))
+    clock.set_clock(1_000)
+    assert slot.need().id == "b"
 
 
 def test_a_member_that_an_outsider_wrote_stops_no_other(engine: Engine, clock: VirtualScripts) -> None:

@@ -230,3 +230,15 @@ def test_a_date_is_no_datetime_and_the_other_way_round() -> None:
     day, instant = date(2026, 2, 28), datetime(2026, 2, 28, tzinfo=UTC)
     _, (first, second, third), _ = decode(encode("t", [day, instant, uuid.UUID(int=5)], {}))
     assert (type(first), type(second), third.int) == (date, datetime, 5)
+
+
+@pytest.mark.parametrize("text", [' ["t",null,[1],{}]\n', '["t", null, [1], {}]'])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_json_that_another_tool_wrote_is_read_as_ever(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == ("t", (1,), {})
+
+
+@pytest.mark.parametrize("data", [b"", b" ", b"[", b'["t",null,[],{}]]', b'["t",null,[],{}] x', b"\xff"])
+def test_what_is_no_json_or_more_than_that_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidJob):
+        decode(data)

@@ -117,7 +117,7 @@ def test_a_bad_policy_is_one_clear_error_and_changes_nothing(
 
 def test_lanes_are_pushed_with_their_shares(engine: Engine, scripts: Scripts) -> None:
     assert scripts.set_lanes({"interactive": 4.0, "bulk": 1.0, "night": 0.5}) == 3
-    assert engine.redis.hget(engine.keys.lane("night"), "share") == b"0.5"
+    assert engine.redis.hmget(engine.keys.cell(), "share:night", "lanes") == [b"0.5", b"interactive\nbulk\nnight"]
     assert scripts.enqueue(job("a", lane="night")).state == "queued"
     assert Slot(scripts, lanes=["night"]).need().id == "a"
 

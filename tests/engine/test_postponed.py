@@ -6,6 +6,7 @@ import pytest
 
 from jobops.engine.client import Engine
 from jobops.engine.jobs import read_job
+from jobops.engine.keys import average_field
 from jobops.engine.queues import minute_counters, type_counters
 from jobops.engine.records import Outcome, Policy
 from jobops.engine.scripts import Scripts
@@ -91,7 +92,7 @@ def test_a_stale_token_postpones_nothing_and_brakes_nobody(engine: Engine, scrip
 def test_it_is_counted_as_what_it_is_and_teaches_nothing_about_run_times(engine: Engine, scripts: Scripts) -> None:
     scripts.enqueue(job("a"))
     Slot(scripts).run(LATER)
-    assert not engine.redis.exists(engine.keys.job_type("t.work"))
+    assert not engine.redis.hexists(engine.keys.cell(), average_field("t.work"))
     assert type_counters(engine) == {}
     counters = minute_counters(engine)["acme"]
     assert (counters.starts, counters.retries, counters.dead) == (1, 0, 0)

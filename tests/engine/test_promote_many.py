@@ -6,7 +6,7 @@ import pytest
 
 from jobops.engine.client import Engine
 from jobops.engine.keys import RQ_SCHEDULED, rq_queue
-from jobops.engine.records import Policy
+from jobops.engine.records import Outcome, Policy
 from jobops.engine.scripts import Scripts
 from tests.engine.helpers import Slot, job, queued, status
 from tests.engine.virtual_time import VirtualScripts, virtual
@@ -30,24 +30,46 @@ def on_a_clock(engine: Engine) -> VirtualScripts:
     return scripts
 
 
-def test_while_more_is_due_the_next_batch_comes_after_a_short_pause(engine: Engine) -> None:
-    """Not after the whole interval: 100,000 due jobs would take hours."""
+def test_who_began_goes_on_at_once_and_nobody_else_comes_in_between(engine: Engine) -> None:
+    """Batches of the whole fleet would follow upon each other, and a claim wait for all of them."""
     scripts = on_a_clock(engine)
-    fall_due(engine, 5)
-    assert scripts.promote(limit=3, min_interval_ms=60_000).moved == 3
-    scripts.set_clock(2)
-    assert scripts.promote(limit=3, min_interval_ms=60_000).moved == 2
-    scripts.set_clock(4)
-    assert scripts.promote(limit=3, min_interval_ms=60_000).skipped
+    fall_due(engine, 9)
+    assert scripts.promote(limit=3, min_interval_ms=200, by="one").moved == 3
+    assert scripts.promote(limit=3, min_interval_ms=200, by="two").skipped
+    scripts.set_clock(150)
+    assert scripts.promote(limit=3, min_interval_ms=200, by="one").moved == 3
+    scripts.set_clock(300)
+    assert scripts.promote(limit=3, min_interval_ms=200, by="two").skipped
+    assert scripts.promote(limit=3, min_interval_ms=200, by="one").moved == 3
 
 
-def test_two_batches_leave_others_time_in_between(engine: Engine) -> None:
-    """However many promote: else claims would wait for all of their batches."""
+def test_when_who_began_is_not_heard_of_another_goes_on(engine: Engine) -> None:
     scripts = on_a_clock(engine)
-    fall_due(engine, 5)
-    assert scripts.promote(limit=3, min_interval_ms=60_000).moved == 3
-    scripts.set_clock(1)
-    assert scripts.promote(limit=3, min_interval_ms=60_000).skipped
+    fall_due(engine, 6)
+    assert scripts.promote(limit=3, min_interval_ms=200, by="one").moved == 3
+    scripts.set_clock(200)
+    assert scripts.promote(limit=3, min_interval_ms=200, by="two").moved == 3
+    assert scripts.promote(limit=3, min_interval_ms=200, by="one").skipped
+
+
+def test_a_retry_that_stood_first_before_comes_to_the_end_and_is_no_first_one_any_more(
+    engine: Engine, scripts: Scripts
+) -> None:
+    """Else its age would count as that of one that was put in front of those that waited longer."""
+    scripts.enqueue(job("again", front=True))
+    Slot(scripts).run(Outcome.failed("error", delay_ms=60_000))
+    scripts.enqueue_many([job("waits"), job("later", delay_ms=60_000)])
+    engine.redis.zadd(RQ_SCHEDULED, {"again": 1, "later": 2}, xx=True)
+    assert scripts.promote().moved == 2
+    assert queued(engine) == ["waits", "again", "later"]
+    assert [engine.redis.hget(f"rq:job:{each}", "jo_front") for each in ("again", "later")] == [b"", b""]
+
+
+def test_a_job_to_be_first_is_first_when_it_falls_due(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue_many([job("waits"), job("first", delay_ms=60_000, front=True), job("last", delay_ms=60_000)])
+    engine.redis.zadd(RQ_SCHEDULED, {"first": 2, "last": 1}, xx=True)
+    assert scripts.promote().moved == 2
+    assert queued(engine) == ["first", "waits", "last"]
 
 
 def test_jobs_of_several_tenants_keep_their_order_in_one_batch(engine: Engine, scripts: Scripts) -> None:

@@ -104,7 +104,8 @@ class EngineMachine(RuleBasedStateMachine):
     def claim(self, lanes: list[str]) -> ClaimedJob | None:
         slot = f"s{next(self.slots)}"
         got = self.scripts.claim(slot, 1, "w", lanes)
-        prefer = [*self._passed_over(), *([(got.job.tenant, got.job.lane)] if got.job else [])]
+        picked = [(got.job.tenant, got.job.lane)] if got.job else []
+        prefer = [*(each for each in self._passed_over() if each not in picked), *picked]  # that one was the last
         expected = self.model.claim(lanes, self.now, prefer=prefer)
         if got.job is None:
             assert expected is None
@@ -200,7 +201,8 @@ class EngineMachine(RuleBasedStateMachine):
     def rings_and_virtual_times_agree_with_the_model(self) -> None:
         for name, lane in self.model.lanes.items():
             ring = {
-                k.decode(): v for k, v in self.engine.redis.zrange(self.engine.keys.ring(name), 0, -1, withscores=True)
+                k.decode(): v / 1000
+                for k, v in self.engine.redis.zrange(self.engine.keys.ring(name), 0, -1, withscores=True)
             }
             # Who may not run leaves the ring when a claim comes to it, which among equals need not be the same one.
             able = {slug for slug in TENANTS if self.model.tenants[slug].may_run(name)}
@@ -208,7 +210,7 @@ class EngineMachine(RuleBasedStateMachine):
             assert {slug: vtime for slug, vtime in ring.items() if slug in able} == pytest.approx(expected, abs=1e-3)
             for slug, tenant in self.model.tenants.items():
                 vtime = self.engine.redis.hget(self.engine.keys.tenant(slug), f"vt:{name}") or 0
-                assert float(vtime) == pytest.approx(tenant.vtime.get(name, 0.0), abs=1e-3)
+                assert float(vtime) / 1000 == pytest.approx(tenant.vtime.get(name, 0.0), abs=1e-3)
             waiting = [
                 j.decode() for slug in TENANTS for j in self.engine.redis.lrange(f"rq:queue:{slug}.{name}", 0, -1)
             ]

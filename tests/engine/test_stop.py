@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobops.engine.client import Engine
 from jobops.engine.scripts import Scripts
-from tests.engine.helpers import Slot, dump, job, queued, status
+from tests.engine.helpers import BOOM, Slot, dump, job, queued, status
 
 SLOT = "host-0a1b2c3d-2.7"
 
@@ -61,3 +61,36 @@ def test_a_job_that_succeeds_first_has_succeeded(engine: Engine, scripts: Script
     assert slot.settle().outcome == "succeeded"
     assert (status(engine, "a"), queued(engine)) == ("finished", [])
     assert scripts.stop("a") == "not_running"
+
+
+def test_one_on_its_last_attempt_is_not_stopped_to_run_again(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("a", max_attempts=2))
+    slot = Slot(scripts, SLOT)
+    slot.need()
+    assert scripts.stop("a", retry=True) == "stopping"
+    assert slot.settle(outcome=BOOM).outcome == "retry"
+    slot.need()
+    before = dump(engine.redis)
+    assert scripts.stop("a", retry=True) == "last_attempt"
+    assert dump(engine.redis) == before
+    assert scripts.stop("a") == "stopping"
+    assert slot.settle(outcome=BOOM).outcome == "stopped"
+
+
+def test_one_whose_record_was_lost_cannot_run_again(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("a", max_attempts=5))
+    slot = Slot(scripts, SLOT)
+    slot.need()
+    engine.redis.delete("rq:job:a")
+    assert scripts.stop("a", retry=True) == "last_attempt"
+    slot.settle()
+
+
+def test_one_of_a_deleted_tenant_is_not_stopped_to_run_again(engine: Engine, scripts: Scripts) -> None:
+    scripts.enqueue(job("a", max_attempts=5))
+    slot = Slot(scripts, SLOT)
+    slot.need()
+    scripts.drop_policy("acme")
+    assert scripts.stop("a", retry=True) == "tenant_gone"
+    assert engine.redis.hget(engine.keys.lease("a"), "stop") != b"retry"
+    slot.settle()

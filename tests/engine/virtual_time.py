@@ -15,7 +15,7 @@ CLOCK = (files("jobops.engine") / "lua" / "include" / "clock.lua").read_text()
 VIRTUAL = """
 local now_us = tonumber(redis.call('GET', ARGV[1] .. ':test-clock'))
 local now = math.floor(now_us / 1000)
-local now_text = string.format('%.0f', now)
+local now_text = string.format("%d", now)
 """
 START_US = 1_800_000_000_000_000
 

@@ -7,6 +7,7 @@ import pytest
 from jobops.contracts.job_type import JobType
 from jobops.contracts.registry import temporary_registry
 from jobops.engine.client import Engine
+from jobops.engine.keys import average_field
 from jobops.engine.records import NewJob, Outcome, Policy
 from jobops.metrics.run_times import read_run_times, run_times
 from tests.contracts.catalogs import declare
@@ -54,7 +55,7 @@ def test_former_names_count_and_foreign_text_does_not(engine: Engine, send: JobT
     minute = engine.scripts.now_ms() // 60_000
     counters = {"old.send|b4": 30, f"{send.name}|b5": 10, f"{send.name}|bogus": 5, f"{send.name}|b9999": 5}
     engine.redis.hset(engine.keys.minute(minute, "type"), mapping=counters)
-    engine.redis.hset(engine.keys.job_type(send.name), "average", "soon")
+    engine.redis.hset(engine.keys.cell(), average_field(send.name), "soon")
     found = read_run_times(engine, [send], minute * 60_000)[send.name]
     assert (found.runs, found.average_s, found.p99_s) == (40, None, 0.032)
 

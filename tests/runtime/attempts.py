@@ -52,6 +52,6 @@ def enqueue(func: Any, /, *args: Any, **kwargs: Any) -> str:
 
 
 def calling(name: str, body: Callable[..., Any], **contract: Any) -> Any:
-    """A job type of a test: the registry keeps them all, so each has a name of its own."""
+    """A job type of a test, which may make several: each has a name of its own."""
     name = f"{name}-{next(_numbers)}"
     return job(name=name, **{**PROMISES, "idempotent": "by once", **contract})(body)

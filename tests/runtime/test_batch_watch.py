@@ -16,7 +16,7 @@ from jobops import Batch, BatchStatus
 from jobops.audit.models import AuditEntry
 from jobops.batches import changing
 from jobops.batches.models import Batch as Row
-from jobops.context import outbox, relay
+from jobops.context import outbox, outbox_rows, relay
 from jobops.context.models import OutboxEntry
 from jobops.engine.client import Engine
 from jobops.engine.keys import rq_job
@@ -77,7 +77,7 @@ def test_killed_between_the_state_and_the_push_it_resumes(both: Engine, monkeypa
 
 def test_a_member_that_is_cancelled_on_its_way_does_not_leave_it_open(both: Engine) -> None:
     batch = in_outbox(2)
-    assert relay.cancel(OutboxEntry.objects.filter(pk__in=OutboxEntry.objects.values("pk")[:1])) == 1
+    assert outbox_rows.cancel(OutboxEntry.objects.filter(pk__in=OutboxEntry.objects.values("pk")[:1])) == 1
     OutboxEntry.objects.update(next_try_at=timezone.now())
     relay.relay(pusher())
     run_all(both)
@@ -94,9 +94,9 @@ def test_a_parked_member_needs_a_person_who_lets_it_go_or_cancels_it(both: Engin
     count(both)
     assert row(batch).state == "stuck", "a count in between asks for the parked ones again"
     first, second = OutboxEntry.objects.values_list("pk", flat=True)
-    assert relay.unpark(first)
+    assert outbox_rows.unpark(first)
     relay.relay(pusher())
-    assert relay.cancel(OutboxEntry.objects.filter(pk=second)) == 1
+    assert outbox_rows.cancel(OutboxEntry.objects.filter(pk=second)) == 1
     run_all(both)
     look(both)
     assert batch.status() == BatchStatus("ended", total=2, succeeded=1, cancelled=1)

@@ -16,6 +16,7 @@ from pytest_django import Settings
 
 from jobops.contracts.registry import temporary_registry
 from jobops.engine.client import Engine
+from jobops.engine.keys import average_field
 from jobops.management.commands.worker import Command as WorkerCommand
 from jobops.runtime import catalog as runtime_catalog
 from jobops.runtime import get_engine
@@ -54,7 +55,7 @@ def test_it_prints_the_design_in_three_forms(both: Engine) -> None:
 def test_it_measures_what_runs(both: Engine) -> None:
     minute = both.scripts.now_ms() // 60_000
     both.redis.hset(both.keys.minute(minute, "type"), mapping={"billing.send|b7": 50})
-    both.redis.hset(both.keys.job_type("billing.send"), "average", 42.1)
+    both.redis.hset(both.keys.cell(), average_field("billing.send"), 42.1)
     job = ask("catalog")["jobs"][0]
     assert job["expected_duration"]["average"] == pytest.approx(0.0421)
     assert (job["expected_duration"]["p99"], job["expected_duration"]["runs"]) == (0.128, 50)
@@ -190,5 +191,5 @@ def test_the_installation_is_told_as_the_code_has_it(both: Engine, settings: Set
     assert facts.default_owner == "platform"
     assert {signal.who for signal in facts.signals} == {"platform"}
     assert [name for name, _ in facts.duties] == [duty.name for duty in duties()]
-    lua = Path("jobops/engine/lua/include/finish.lua").read_text()
+    lua = Path("jobops/engine/lua/include/give_up.lua").read_text()
     assert f"FREE_RELEASES = {FREE_RELEASES}\n" in lua

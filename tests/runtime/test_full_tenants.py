@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, transaction
 from django.utils import timezone
 
-from jobops.context import relay
+from jobops.context import relay, relay_answers
 from jobops.context.models import OutboxEntry, OutboxHold
 from jobops.contracts.calls import Call
 from jobops.contracts.decorator import job
@@ -154,9 +154,9 @@ def test_a_flood_that_spills_asks_redis_once_and_not_for_each(full: Engine, monk
     asked: list[str] = []
     real = type(full.scripts).enqueue_many
 
-    def ask(self: Scripts, jobs: Sequence[NewJob]) -> list[Enqueued | EnqueueRefused]:
+    def ask(self: Scripts, jobs: Sequence[NewJob], *, checked: bool) -> list[Enqueued | EnqueueRefused]:
         asked.extend(job.id for job in jobs)
-        return real(self, jobs)
+        return real(self, jobs, checked=checked)
 
     monkeypatch.setattr(type(full.scripts), "enqueue_many", ask)
     for n in range(20):
@@ -243,7 +243,7 @@ def test_what_was_committed_waits_for_room_whatever_its_contract_says(full: Engi
         enqueuer().enqueue_many([new_job(on_full=how, key="k")])
     row = OutboxEntry.objects.get()
     assert (row.state, row.last_error.partition(":")[0], row.first_pushed_at) == ("waiting", "DepthExceeded", None)
-    for _ in range(relay.PARK_AFTER + 1):
+    for _ in range(relay_answers.PARK_AFTER + 1):
         relay_once()
     assert OutboxEntry.objects.get().state == "waiting", "it is never given up"
     run_all(full)

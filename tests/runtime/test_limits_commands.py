@@ -121,9 +121,13 @@ def test_set_reset_and_release(both: Engine) -> None:
     job = claim(both)
     assert job is not None
     settle(both, job, Outcome.postponed(60_000, "RetryLater", "429", brake=True))
-    assert row("stripe")["brake_by"] == job.id
+    assert (row("stripe")["brake_by"], row("stripe")["brake_said"]) == (job.id, "RetryLater: 429")
+    text("pause", "stripe", "--reason", "moving")
+    assert (row("stripe")["reason"], row("stripe")["brake_said"]) == ("moving", "RetryLater: 429")
+    assert "RetryLater: 429" in text("limits", "list")
+    text("resume", "stripe")
     assert text("limits", "release", "stripe") == "released the brake of resource stripe\n"
-    assert row("stripe")["brake_until"] is None
+    assert (row("stripe")["brake_until"], row("stripe")["brake_said"]) == (None, None)
     assert text("limits", "reset", "stripe") == "reset resource stripe\n"
     assert (row("stripe")["concurrency"], row("stripe")["rate"], row("stripe")["changed_by"]) == (2, "50/s", None)
 

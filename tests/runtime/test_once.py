@@ -201,13 +201,3 @@ def test_without_a_lease_it_works_in_memory(db: None) -> None:
             with pytest.raises(OnceMisused, match="done already"):
                 effect.result = "again"
     assert rows() == []
-
-
-def test_a_key_within_its_own_block_is_a_mistake(both: Engine) -> None:
-    def body() -> None:
-        with current_job().once("k"), current_job().once("k"):
-            pass
-
-    enqueue(calling("effects.nested", body))
-    assert "is begun already, by this very run" in attempt(both)[1].error
-    assert rows() == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -167,6 +167,39 @@ def test_what_another_job_left_behind_after_the_decision_is_not_decided_by_it(bo
     replay, outcome, ended = attempt(both)
     assert replay.id != other
     assert (outcome.error_class, ended) == ("jobops.OutcomeUnknown", "dead")
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_worker_whose_clock_is_wrong_makes_no_decision_and_hides_none(
+    both: Engine, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    real = timezone.now
+
+    def wrong_clock() -> datetime:
+        return real() + timedelta(hours=hours)
+
+    provider = Provider(JobTimeout(30), Poison("wrong card"), JobTimeout(30))
+    charge = charging(provider, on_unknown="dead", max_attempts=2)
+    enqueue(charge)
+    with monkeypatch.context() as patched:
+        patched.setattr(timezone, "now", wrong_clock)
+        attempt(both)
+    assert attempt(both)[2] == "dead"
+    take_in(both)
+    letter_replay(letter_id=DeadLetter.objects.get().pk, by="tests")
+    assert attempt(both)[2] == "dead", "it is done again, and fails in a known way this time"
+    assert (provider.charges, OnceRecord.objects.count()) == (2, 0)
+    take_in(both)
+    letter_replay(letter_id=DeadLetter.objects.get().pk, by="tests")
+    other = charge.using(tenant="acme", priority="front").enqueue().id
+    with monkeypatch.context() as patched:
+        patched.setattr(timezone, "now", wrong_clock)
+        assert attempt(both)[0].id == other
+    assert OnceRecord.objects.get().job_id == other
+    replay, outcome, ended = attempt(both)
+    assert replay.id != other
+    assert (outcome.error_class, ended) == ("jobops.OutcomeUnknown", "dead"), "it began after the decision"
+    assert provider.charges == 3
 
 
 def test_what_was_done_long_ago_is_forgotten(both: Engine, settings: Settings) -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from jobops.context import outbox, relay
+from jobops.context import outbox, outbox_rows, relay, relay_answers, relay_claims
 from jobops.context.models import OutboxEntry, OutboxHold
 from jobops.engine.client import Engine
 from jobops.engine.errors import DepthExceeded, EnqueueRefused
@@ -106,22 +106,22 @@ def test_one_row_that_can_never_be_sent_is_parked_and_the_others_flow(
     assert waiting(both) == [job.id for job in good]
     assert time.monotonic() - began < 5
     waits = []
-    for _ in range(relay.PARK_AFTER - 1):
+    for _ in range(relay_answers.PARK_AFTER - 1):
         row = OutboxEntry.objects.get()
         waits.append((row.next_try_at - timezone.now()).total_seconds())
         assert (row.state, row.first_pushed_at) == ("waiting", None)
         due_now()
         relay.relay(pusher())
     assert waits[:-1] == sorted(waits[:-1]), "the gaps grow"  # the last is at the cap: its jitter may make it shorter
-    assert max(waits) < relay.MAX_BACKOFF_S
+    assert max(waits) < relay_answers.MAX_BACKOFF_S
     row = OutboxEntry.objects.get()
-    assert (row.pk, row.state, row.parked_as, row.attempts) == (bad.id, "parked", "refused", relay.PARK_AFTER)
+    assert (row.pk, row.state, row.parked_as, row.attempts) == (bad.id, "parked", "refused", relay_answers.PARK_AFTER)
     assert "nobody" in row.last_error
     (alert,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert "1 outbox row(s) of tenant nobody parked after 10 refusal(s)" in alert
     assert outbox.backlog() == outbox.Backlog(0, None, 1), "what counts the lag counts it"
     tenant("nobody")
-    assert relay.unpark(bad.id)
+    assert outbox_rows.unpark(bad.id)
     assert relay.relay(pusher()) == 1
     assert waiting(both, "nobody.interactive") == [bad.id]
 
@@ -148,7 +148,7 @@ def test_a_depth_limit_only_delays_what_is_in_the_outbox(both: Engine) -> None:
     services.tenant_set(tenant=Tenant.objects.get(), by="tests", depth_limit=1)
     jobs = [new_job(), new_job()]
     leave_behind(*jobs)
-    for _ in range(relay.PARK_AFTER + 2):
+    for _ in range(relay_answers.PARK_AFTER + 2):
         due_now()
         relay.relay(pusher())
     row = OutboxEntry.objects.get()
@@ -205,7 +205,7 @@ def test_a_process_that_slept_past_its_claim_pushes_nothing(both: Engine, monkey
     real, recorder = time.time, Recorder()
     claimed = relay._claim
 
-    def sleepy(*args: object) -> relay.Claimed:
+    def sleepy(*args: object) -> relay_claims.Claimed:
         answer = claimed(*args)  # type: ignore[arg-type]
         monkeypatch.setattr(time, "time", lambda: real() + 120)
         return answer
@@ -221,9 +221,9 @@ def test_coalesced_and_cancelled_rows_are_forgotten_after_a_day_and_parked_ones_
     assert outbox.backlog() == outbox.Backlog(0, None, 0)
     outbox.write([old, parked, fresh])
     rows = OutboxEntry.objects
-    assert relay.cancel(rows.filter(pk__in=[old.id, fresh.id])) == 2
+    assert outbox_rows.cancel(rows.filter(pk__in=[old.id, fresh.id])) == 2
     rows.filter(pk=old.id).update(ended_at=timezone.now() - timedelta(hours=25))
     rows.filter(pk=parked.id).update(state="parked", created_at=timezone.now() - timedelta(days=90))
     assert outbox.backlog() == outbox.Backlog(0, None, 1)
-    assert relay.forget_ended() == 1
+    assert outbox_rows.forget_ended() == 1
     assert set(rows.values_list("pk", flat=True)) == {parked.id, fresh.id}

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from jobops.context import holds, outbox, relay
+from jobops.context import holds, outbox, outbox_rows, relay, relay_answers
 from jobops.context.models import OutboxEntry, OutboxHold
 from jobops.context.turns import Turns
 from jobops.engine.client import Engine
@@ -103,7 +103,7 @@ def test_the_pause_grows_while_a_tenant_is_refused_and_ends_with_the_first_job_t
     leave_behind(*jobs)
     caplog.set_level(logging.INFO, "jobops.outbox")
     pauses = []
-    for _ in range(relay.PARK_AFTER + 2):
+    for _ in range(relay_answers.PARK_AFTER + 2):
         relay.relay(pusher(), limit=10)
         pauses.append((OutboxHold.objects.get().until - timezone.now()).total_seconds())
         end_pause()
@@ -229,9 +229,9 @@ def test_a_hold_whose_rows_are_gone_is_forgotten(both: Engine) -> None:
     limit_depth("acme", 1)
     leave_behind(new_job(), new_job())
     relay.relay(pusher())
-    relay.cancel(OutboxEntry.objects.all())
-    relay.forget_ended()
+    outbox_rows.cancel(OutboxEntry.objects.all())
+    outbox_rows.forget_ended()
     assert OutboxHold.objects.exists(), "it is in force"
     OutboxHold.objects.update(until=timezone.now() - 2 * holds.FORGET_AFTER)
-    relay.forget_ended()
+    outbox_rows.forget_ended()
     assert not OutboxHold.objects.exists()

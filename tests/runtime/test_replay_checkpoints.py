@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from dlq.intake import take_in
-from dlq.models import DeadLetter
+from dlq.models import BulkAction, DeadLetter
 from dlq.payloads import Shown
 from dlq.services import letter_replay
 from jobops import CurrentJob, current_job
@@ -19,9 +19,10 @@ from jobops.audit.models import AuditEntry
 from jobops.contracts.secret_values import DOTS
 from jobops.engine.client import Engine
 from jobops.engine.payload import decode_result
+from jobops.engine.records import Outcome
 from tests.dlq.deaths import set_field
-from tests.runtime import effect_jobs
-from tests.runtime.attempts import attempt, calling, enqueue
+from tests.runtime import effect_jobs, factory
+from tests.runtime.attempts import attempt, calling, enqueue, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,6 +60,33 @@ def audited() -> list[Any]:
 
 def test_the_letter_has_the_checkpoint_and_the_progress(letter: DeadLetter) -> None:
     assert (letter.checkpoint, letter.progress_done, letter.progress_total) == ("400", 400, 1_000)
+    assert letter.checkpoint_at is not None
+    assert letter.enqueued_at is not None
+    assert letter.enqueued_at <= letter.checkpoint_at <= letter.dead_at
+
+
+def test_a_replay_that_saves_nothing_makes_the_checkpoint_no_younger(both: Engine, letter: DeadLetter) -> None:
+    """Its job was given the checkpoint and did not save it."""
+    letter_replay(letter_id=letter.pk, by="tests")
+    die(both)
+    again = DeadLetter.objects.get(pk=letter.pk)
+    assert (again.checkpoint, again.checkpoint_at) == ("400", letter.checkpoint_at)
+
+
+def test_a_replay_that_gets_further_makes_it_younger(both: Engine) -> None:
+    def steps() -> None:
+        current_job().checkpoint((current_job().state or 0) + 1)
+        raise RuntimeError("no")
+
+    enqueue(calling("effects.steps-on", steps, max_attempts=1))
+    first = die(both)
+    letter_replay(letter_id=first.pk, by="tests")
+    die(both)
+    then = DeadLetter.objects.get(pk=first.pk)
+    assert (first.checkpoint, then.checkpoint) == ("1", "2")
+    assert first.checkpoint_at is not None
+    assert then.checkpoint_at is not None
+    assert first.dead_at < then.checkpoint_at
 
 
 def test_a_replay_resumes_and_the_audit_says_so(both: Engine, letter: DeadLetter, ledger: Path) -> None:
@@ -98,6 +126,24 @@ def test_where_there_is_no_checkpoint_nothing_is_said_of_it(both: Engine) -> Non
     assert audited() == [None]
 
 
+@pytest.mark.parametrize("saved_at", [b"soon", b"9" * 40, b"-1", b"\xff", b""])
+def test_a_time_that_is_none_costs_the_letter_only_that(both: Engine, saved_at: bytes) -> None:
+    def fails() -> None:
+        current_job().checkpoint(7)
+        raise RuntimeError("at once")
+
+    job_id = enqueue(calling("effects.odd-time", fails, max_attempts=1))
+    claimed, outcome = factory.claim(both), Outcome.failed("poison")
+    assert claimed is not None
+    run(claimed)
+    set_field(both, job_id, "jo_state_at", saved_at)
+    assert factory.settle(both, claimed, outcome) == "dead"
+    take_in(both)
+    letter = DeadLetter.objects.get()
+    assert letter.checkpoint == "7"
+    assert letter.checkpoint_at is None or letter.checkpoint_at.year < 1971
+
+
 @pytest.mark.parametrize("state", [b"\x80", b"{", b"[" * 9_000, b'"' + b"x" * 70_000 + b'"', b'{"__jobops__":"os"}'])
 def test_what_is_no_checkpoint_of_ours_is_left_out_and_the_letter_is_made(both: Engine, state: bytes) -> None:
     def fails() -> None:
@@ -107,10 +153,12 @@ def test_what_is_no_checkpoint_of_ours_is_left_out_and_the_letter_is_made(both: 
     set_field(both, job_id, "jo_state", state)
     set_field(both, job_id, "jo_done", b"-1")
     set_field(both, job_id, "jo_total", b"9" * 40)
+    set_field(both, job_id, "jo_state_at", b"9" * 40)
     assert attempt(both)[2] == "dead"
     take_in(both)
     letter = DeadLetter.objects.get()
     assert (letter.placeholder, letter.checkpoint, letter.progress_total) == (False, "", None)
+    assert letter.checkpoint_at is None
 
 
 def test_any_text_comes_back_from_the_letter_as_it_was(both: Engine) -> None:
@@ -153,13 +201,16 @@ def command(*arguments: str) -> Any:
 def test_the_command_resumes_unless_it_is_told_to_begin_anew(both: Engine, letter: DeadLetter, ledger: Path) -> None:
     shown = command("show", str(letter.pk))
     assert (shown["checkpoint"], shown["progress"]) == (400, {"done": 400, "total": 1_000})
+    assert shown["checkpoint_at"].endswith("Z")
     assert command("replay", str(letter.pk))["done"] == 1
     assert replayed(both, ledger) == "400"
     die(both)
     assert command("replay", "--all", "--from-start", "--dry-run")["would_do"] == 1
-    assert command("replay", "--all", "--from-start") | {"bulk": None} == {
-        "matched": 1, "done": 1, "skipped": 0, "skipped_for": {}, "dry_run": False, "bulk": None,
+    anew = command("replay", "--all", "--from-start")
+    assert anew == {
+        "matched": 1, "done": 1, "skipped": 0, "skipped_for": {}, "dry_run": False, "bulk": anew["bulk"],
     }  # fmt: skip
+    assert BulkAction.objects.get(pk=anew["bulk"]).from_start
     assert replayed(both, ledger) == "None"
     assert audited() == ["checkpoint", "start"]
     again = command("replay", str(letter.pk), "--from-start")

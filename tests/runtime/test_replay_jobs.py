@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from django.db import transaction
 from django.utils import timezone
@@ -37,7 +35,7 @@ def test_what_it_is_a_replay_of_travels_through_the_outbox(both: Engine) -> None
     with transaction.atomic():
         enqueuer().enqueue_many([job, new_job()])
         assert OutboxEntry.objects.get(pk=job.id).replay_of == "lost:3"
-        named = replace(job, tenant_uid=str(Tenant.objects.get().pk))
+        named = job._replace(tenant_uid=str(Tenant.objects.get().pk))
         assert job_of(OutboxEntry.objects.get(pk=job.id)) == named
         assert (found(job.id).state, found(job.id).replay_of) == ("outbox", "lost:3")
     assert (found(job.id).state, found(job.id).replay_of) == ("queued", "lost:3")

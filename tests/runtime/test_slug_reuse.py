@@ -12,7 +12,7 @@ from django.utils import timezone
 from dlq.models import DeadLetter
 from dlq.services import letter_replay
 from dlq.watch import watch
-from jobops.context import relay
+from jobops.context import outbox_rows, relay, relay_answers
 from jobops.context.models import OutboxEntry
 from jobops.contracts.running import RunningJob, running
 from jobops.engine.client import Engine
@@ -82,11 +82,11 @@ def test_a_row_that_nobody_saw_is_refused_when_the_slug_is_another_customers(
     assert (row.state, row.attempts) == ("waiting", 1)
     assert row.last_error.startswith("UnknownTenant")
     assert factory.run_all(both) == []
-    OutboxEntry.objects.update(attempts=relay.PARK_AFTER - 1)
+    OutboxEntry.objects.update(attempts=relay_answers.PARK_AFTER - 1)
     push_what_is_due()
     row.refresh_from_db()
     assert (row.state, row.parked_as) == ("parked", "refused")
-    assert relay.unpark(job_id)
+    assert outbox_rows.unpark(job_id)
     push_what_is_due()
     assert factory.run_all(both) == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from jobops.audit.models import AuditEntry
@@ -10,6 +12,9 @@ from jobops.context.models import OutboxEntry
 from jobops.engine.client import Engine
 from jobops.engine.records import Outcome
 from jobops.runtime.why import why
+from jobops.runtime.why_records import Kind
+from jobops.scheduling.duties import Context
+from jobops.steward import intake
 from tests.runtime.announced import worker
 from tests.runtime.asking import ask, refusal, text
 from tests.runtime.conftest import Outage
@@ -54,9 +59,25 @@ def test_why_for_people(both: Engine) -> None:
     assert lines[0] == f"{job}  queued"
     assert lines[1] == "- Its tenant acme is at its cap: 1 of 1 of its jobs are running."
     assert lines[2].startswith(f"    {holder}  w1  20")
-    assert lines[-1] == "what helps: raise cap, start worker"
+    assert lines[-3:] == [
+        "what helps:",
+        "  raise the cap of acme: manage.py tenants set acme --cap N",
+        "  start a worker that serves the lane interactive: manage.py worker --lanes interactive",
+    ]
     (later,) = put(delay_ms=HOUR_MS)
-    assert "- It was asked to start later. (until 20" in text("jobs", "why", later)
+    delayed = text("jobs", "why", later)
+    assert "- It was asked to start later. (due 20" in delayed
+    assert delayed.endswith(f"what helps:\n  run it now: manage.py jobs run-now {later}\n")
+
+
+def test_of_a_running_job_it_is_said_what_each_instant_is(both: Engine) -> None:
+    (job,) = put()
+    claim(both)
+    assert re.search(
+        r"heartbeat 0 s ago\. \(since \S+Z, lease renewed until \S+Z, times out at \S+Z\)", text("jobs", "why", job)
+    )
+    (running,) = ask("jobs", "why", job)["reasons"]
+    assert running["times_out_at"] > running["since"]
 
 
 def test_why_of_nothing_says_what_can_be_said(both: Engine) -> None:
@@ -80,7 +101,7 @@ def test_stop_marks_the_job_and_is_in_the_audit(both: Engine) -> None:
     assert (row.target_id, row.tenant_slug, row.reason) == (job, "acme", "wrong file")
     assert row.actor.startswith("command:")
     assert (row.before, row.after["state"]) == ({"state": "started"}, "stopping")
-    assert told(job).headline == f"It is being stopped: stopped by {row.actor}: wrong file."
+    assert told(job).headline == f"It is being stopped by {row.actor}: wrong file."
     ask("jobs", "stop", job, "--retry")
     assert AuditEntry.objects.filter(action="job.stop").latest("pk").after["state"] == "stopping to run again"
 
@@ -88,12 +109,44 @@ def test_stop_marks_the_job_and_is_in_the_audit(both: Engine) -> None:
 def test_stop_refuses_what_does_not_run_and_other_tenants_jobs(both: Engine) -> None:
     (job,) = put()
     assert refusal("jobs", "stop", job) == (
-        1, f"job {job} cannot be stopped: it is not running; `jobs cancel` ends one that waits",
+        1, f"job {job} cannot be stopped: it is not running; `manage.py jobs cancel {job}` ends one that waits",
     )  # fmt: skip
     claim(both)
     assert "nothing is kept of it" in refusal("jobs", "stop", job, "--tenant", "rival")[1]
     assert "nothing is kept of it" in refusal("jobs", "stop", "nothing")[1]
     assert AuditEntry.objects.filter(action="job.stop").count() == 0
+
+
+def test_stop_to_retry_is_refused_on_the_last_attempt(both: Engine) -> None:
+    (job,) = put(max_attempts=1)
+    claim(both)
+    code, message = refusal("jobs", "stop", job, "--retry")
+    assert (code, message.partition(": ")[2]) == (
+        1, "this is its last attempt, after which it cannot run again; without --retry it ends",
+    )  # fmt: skip
+    assert told(job).reasons[0].kind is Kind.RUNNING
+    assert not AuditEntry.objects.filter(action="job.stop").exists()
+    assert ask("jobs", "stop", job)["state"] == "stopping"
+
+
+def test_stop_of_a_job_in_the_outbox_says_where_it_is(both: Engine) -> None:
+    (row,) = outbox.write([new_job()])
+    _, message = refusal("jobs", "stop", row.id)
+    assert message.startswith(f"job {row.id} cannot be stopped: it waits in the outbox and is not running;")
+    assert message.endswith(f"`manage.py jobs cancel {row.id}` ends it")
+    assert "nothing is kept of it" in refusal("jobs", "stop", row.id, "--tenant", "rival")[1]
+    assert ask("jobs", "cancel", row.id) == {"id": row.id, "state": "cancelled"}
+    assert "it has ended already" in refusal("jobs", "stop", row.id)[1]
+
+
+@pytest.mark.parametrize("act", ["stop", "cancel", "run-now"])
+def test_a_job_that_only_its_dead_letter_tells_of_has_ended(both: Engine, act: str) -> None:
+    (job,) = put(max_attempts=1)
+    run_all(both, Outcome.failed("error", "E", "e"))
+    intake.run(Context(both))
+    both.redis.delete(f"rq:job:{job}")
+    assert refusal("jobs", act, job)[1].endswith(f"it has ended already; `manage.py jobs why {job}` tells how")
+    assert "nothing is kept of it" in refusal("jobs", act, job, "--tenant", "rival")[1]
 
 
 def test_run_now_of_delayed_jobs_and_those_that_back_off(both: Engine) -> None:

@@ -15,7 +15,7 @@ from jobops.scheduling.duties import Context
 from jobops.steward import intake
 from tests.engine.helpers import expire
 from tests.runtime import factory
-from tests.runtime.factory import claim, new_job, run_all
+from tests.runtime.factory import claim, new_job, run_all, settle
 from tests.runtime.test_why_waiting import kinds, put, reason, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,17 +29,36 @@ def test_a_running_job_says_by_whom_since_when_and_until_when(both: Engine) -> N
     assert running.since is not None
     assert running.until is not None
     assert (running.until - running.since).total_seconds() == pytest.approx(30, abs=1)
+    assert running.times_out_at is not None
+    lease = both.scripts.why(job).lease
+    assert lease is not None
+    assert (running.times_out_at - running.since).total_seconds() == lease.timeout_ms / 1000
     found = told(job)
     assert (found.state, found.actions, found.expected_start) == ("started", ("stop",), None)
 
 
-def test_a_running_job_that_somebody_stops_says_by_whom(both: Engine) -> None:
+@pytest.mark.parametrize(
+    ("note", "by", "rest"),
+    [
+        ("stopped by anna: wrong file.", "anna", ": wrong file."),
+        ("stopped by command:anna", "command:anna", "."),
+        ("stopped by command:anna: a: b", "command:anna", ": a: b."),
+        ("the disk is full", "", ": the disk is full."),
+        ("", "", "."),
+    ],
+)
+def test_a_job_that_somebody_stops_says_by_whom_and_says_it_once(both: Engine, note: str, by: str, rest: str) -> None:
     (job,) = put()
-    claim(both)
-    both.scripts.stop(job, retry=True, note="stopped by anna: wrong file")
-    found = told(job)
-    assert found.headline == "It is being stopped, and is then run again: stopped by anna: wrong file."
-    assert (found.reasons[0].by, kinds(job)) == ("anna", [Kind.STOPPING, Kind.RUNNING])
+    running = claim(both)
+    assert running is not None
+    whom = f" by {by}" if by else ""
+    both.scripts.stop(job, retry=True, note=note)
+    assert told(job).headline == f"It is being stopped{whom}, to be run again{rest}"
+    both.scripts.stop(job, note=note)
+    assert told(job).headline == f"It is being stopped{whom}{rest}"
+    assert (told(job).reasons[0].by, kinds(job)) == (by, [Kind.STOPPING, Kind.RUNNING])
+    settle(both, running, Outcome.failed("error", "E", "e"))
+    assert told(job).headline == f"It was stopped{whom} while it ran{rest}"
 
 
 def test_a_running_job_whose_worker_is_not_heard_of(both: Engine) -> None:
@@ -67,20 +86,6 @@ def test_jobs_that_ended_say_how(both: Engine) -> None:
     ]
     assert told(done).reasons[0].since is not None
     assert (told(done).actions, told(done).expected_start) == ((), None)
-
-
-def test_a_dead_job_says_what_becomes_of_its_letter(both: Engine) -> None:
-    (job,) = put(max_attempts=1)
-    run_all(both, Outcome.failed("poison", "E", "e"))
-    assert told(job).headline == "It gave up after 1 attempt; its dead letter is being written."
-    intake.run(Context(both))
-    letter = DeadLetter.objects.get()
-    dead = reason(job, Kind.DEAD)
-    assert dead.text == f"It gave up after 1 attempt; dead letter {letter.pk} is open, owned by {letter.owner}."
-    assert (dead.until, dead.link) == (letter.due_at, Link("letter", str(letter.pk)))
-    assert told(job).actions == ("replay",)
-    both.redis.flushall()
-    assert reason(job, Kind.DEAD).text == dead.text
 
 
 def test_a_replay_says_of_which_letter(both: Engine) -> None:

@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from jobops.contracts.secret_values import DOTS
 from jobops.engine.client import Engine
+from jobops.engine.payload import encode
 from jobops.engine.rates import Rate
 from jobops.engine.records import Outcome, Policy
 from jobops.limits.models import Pause
@@ -43,7 +45,8 @@ def test_a_full_resource_names_the_jobs_that_hold_it(stripe: Engine) -> None:
     assert [(one.job_id, one.worker, one.tenant) for one in full.holders] == [(holder, "w1", "rival")]
     assert (full.link, found.actions[0]) == (Link("resource", "stripe"), "raise concurrency")
     assert found.expected_start is None
-    assert found.estimate == "unknown: how fast the limit lets jobs through is not measured"
+    assert found.estimate == "unknown: how long such jobs run was not measured yet"
+    assert found.helps[0].command == "manage.py limits set --resource stripe --concurrency N --reason WHY"
 
 
 def test_its_place_before_the_limit(stripe: Engine) -> None:
@@ -54,10 +57,36 @@ def test_its_place_before_the_limit(stripe: Engine) -> None:
     first, second, third = put(3, resource="stripe")
     assert claim(stripe) is None
     assert Kind.BEHIND_AT_GATE not in kinds(first)
-    assert reason(second, Kind.BEHIND_AT_GATE).text == (
-        "1 job of its tenant waits before it for stripe, 4 of all tenants, who take turns."
+    one = reason(second, Kind.BEHIND_AT_GATE)
+    assert one.text == (
+        "1 job of its own queue and 1 job of other queues, which take turns with it, come before it at stripe."
     )
-    assert reason(third, Kind.BEHIND_AT_GATE).count == 2
+    assert (one.count, reason(third, Kind.BEHIND_AT_GATE).count) == (2, 3)
+
+
+def test_nobody_is_said_to_be_before_itself(stripe: Engine) -> None:
+    """With nobody else there, neither the job itself nor those behind it count."""
+    put(resource="stripe")
+    assert claim(stripe) is not None
+    first, second, _ = put(3, resource="stripe")
+    assert claim(stripe) is None
+    assert Kind.BEHIND_AT_GATE not in kinds(first)
+    assert reason(second, Kind.BEHIND_AT_GATE).text == "1 job of its own queue comes before it at stripe."
+
+
+def test_of_others_only_those_count_whose_turn_comes_before(stripe: Engine) -> None:
+    factory.tenant("rival")
+    put(resource="stripe")
+    assert claim(stripe) is not None
+    put(5, tenant="rival", resource="stripe")
+    (job,) = put(resource="stripe")
+    assert claim(stripe) is None
+    assert Kind.BEHIND_AT_GATE not in kinds(job), "five of one queue are one turn, which comes after its own by name"
+    (theirs,) = put(tenant="rival", lane="bulk", resource="stripe")
+    assert claim(stripe) is None
+    assert reason(theirs, Kind.BEHIND_AT_GATE).text == (
+        "1 job of other queues, which take turns with it, comes before it at stripe."
+    )
 
 
 def test_a_resource_that_is_not_full_holds_nothing(stripe: Engine) -> None:
@@ -75,7 +104,9 @@ def test_a_used_up_rate_says_until_when(stripe: Engine) -> None:
     assert rated.text == "The resource stripe has used up its rate of 1/h starts."
     assert rated.until is not None
     assert (rated.until - datetime.now(UTC)).total_seconds() == pytest.approx(3600, abs=30)
-    assert (told(job).expected_start, told(job).estimate) == (rated.until, "when the limit lets the next one start")
+    found = told(job)
+    assert (found.expected_start, found.estimate) == (rated.until, "from the rate of 1/h")
+    assert found.helps[0].command == "manage.py limits set --resource stripe --rate N/s --reason WHY"
     stripe.scripts.set_limit("stripe", None, None)
     assert Kind.RESOURCE_RATE not in kinds(job)
 
@@ -92,19 +123,25 @@ def test_a_tenants_own_rate_says_until_when(both: Engine) -> None:
     assert (rated.until - datetime.now(UTC)).total_seconds() == pytest.approx(3600, abs=30)
 
 
-def test_a_brake_says_which_job_put_it_on_and_until_when(stripe: Engine) -> None:
-    (first,) = put(resource="stripe")
+def test_a_brake_says_which_job_put_it_on_what_it_said_and_until_when(stripe: Engine) -> None:
+    (first,) = put(resource="stripe", data=encode("tests.echo", (), {"token": "s3cret-value"}))
     running = claim(stripe)
     assert running is not None
-    settle(stripe, running, Outcome.postponed(HOUR_MS, "TooMany", "429", brake=True))
-    assert "The resource stripe is braked, set by this job: it was told to come later." in told(first).headline
+    settle(stripe, running, Outcome.postponed(HOUR_MS, "TooMany", "429 for s3cret-value", brake=True))
+    said = f"TooMany: 429 for {DOTS}"
+    assert f"The resource stripe has its brake on, put on by this job: {said}." in told(first).headline
     (job,) = put(resource="stripe")
     braked = reason(job, Kind.BRAKED)
-    assert braked.text == f"The resource stripe is braked, set by job {first}: it was told to come later."
-    assert (braked.by, braked.link) == (first, Link("job", first))
+    assert braked.text == f"The resource stripe has its brake on, put on by job {first}: {said}."
+    assert (braked.by, braked.note) == (first, said)
     assert braked.until is not None
     assert (braked.until - datetime.now(UTC)).total_seconds() == pytest.approx(3600, abs=30)
-    assert "release brake" in told(job).actions
+    found = told(job)
+    assert found.helps[0].command == "manage.py limits release --resource stripe"
+    assert told(first).expected_start == braked.until
+    assert found.estimate == "unknown: how long the jobs before it run was not measured yet"
+    stripe.redis.delete(f"rq:job:{first}")
+    assert reason(job, Kind.BRAKED).text.startswith("The resource stripe has its brake on, put on by job"), "its record"
 
 
 def test_a_postponed_job_says_that_it_costs_no_attempt(stripe: Engine) -> None:

@@ -74,26 +74,6 @@ def test_other_tenants_jobs_are_not_before_it(both: Engine) -> None:
     assert Kind.BEHIND not in kinds(job)
 
 
-def test_when_it_starts_is_reckoned_from_the_starts_that_were_measured(both: Engine) -> None:
-    announced.worker(both)
-    minute = both.scripts.now_ms() // 60_000
-    both.redis.hset(both.keys.minute(minute - 4, "tenant"), "acme|starts", 60)
-    jobs = put(41)
-    found = told(jobs[40])
-    elapsed = 4 * 60 + both.scripts.now_ms() / 1000 % 60
-    assert found.expected_start is not None
-    left = (found.expected_start - found.read_at).total_seconds()
-    assert left == pytest.approx(41 * elapsed / 60, abs=5)
-    assert "starts a minute over the last" in found.estimate
-
-
-def test_when_nothing_was_measured_that_is_said(both: Engine) -> None:
-    announced.worker(both)
-    found = told(put(2)[1])
-    assert found.expected_start is None
-    assert found.estimate == "unknown: none of its tenant’s jobs started in the last 10 minutes"
-
-
 def test_a_place_beyond_ten_thousand_is_not_counted(both: Engine) -> None:
     announced.worker(both)
     (job,) = put()

@@ -13,7 +13,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from jobops.audit.models import AuditEntry
 from jobops.batches.models import Batch
 from jobops.engine.records import Outcome
 from jobops.web.selectors import reach
@@ -160,21 +159,12 @@ def test_the_list_is_newest_first_filtered_and_paged_in_a_constant_number_of_que
         assert len(links(staff, f"/batches/{odd}")) == 50
 
 
-def test_cancelling_leaves_what_runs_and_a_row_in_the_audit(world: World, acme: Tenant, staff: Client) -> None:
-    batch_of(acme, total=2)
-    for _ in range(2):
-        world.enqueue("acme", batch=ID)
-    world.claim()
-    answer = staff.post(f"/batches/{ID}/cancel/", {"reason": "wrong file"}, follow=True)
-    assert "Import 2026-11 is cancelled." in answer.content.decode()
-    batch = Batch.objects.get()
-    assert batch.state == "cancelled"
-    row = AuditEntry.objects.get(action="batch.cancel")
-    assert (row.target_id, row.tenant_id, row.reason) == (ID, acme.pk, "wrong file")
-    again = staff.post(f"/batches/{ID}/cancel/", follow=True).content.decode()
-    assert "Nothing was changed: it is over already." in again
-    operator = world.client(Role.OPERATOR)
-    assert f'href="/batches/{ID}/"' in operator.get("/audit/").content.decode()
+def test_it_is_reached_from_the_navigation(world: World, acme: Tenant, staff: Client) -> None:
+    for client in (staff, world.client(Role.TENANT_VIEWER, acme)):
+        bar = client.get("/batches/").content.decode().partition("<main")[0]
+        assert bar.count('<a href="/batches/" aria-current="page">Batches</a>') == 2, "in the bar and in the menu"
+    nobody = world.client(None).get("/").content.decode()
+    assert "/batches/" not in nobody
 
 
 def test_while_redis_is_away_it_shows_what_was_counted_last(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from jobops.contracts.registry import temporary_registry
+from jobops.engine.keys import average_field
 from jobops.web.inline import cell, inline
 from tenants.roles import Role
 from tests.contracts.catalogs import declare
@@ -60,7 +61,7 @@ def test_it_shows_each_contract_and_each_chapter(world: World) -> None:
 def test_it_shows_what_was_measured(world: World) -> None:
     minute = world.engine.scripts.now_ms() // 60_000
     world.engine.redis.hset(world.engine.keys.minute(minute, "type"), mapping={"billing.send|b7": 50})
-    world.engine.redis.hset(world.engine.keys.job_type("billing.send"), "average", 42.1)
+    world.engine.redis.hset(world.engine.keys.cell(), average_field("billing.send"), 42.1)
     text = body(world)
     assert "42\u00a0ms" in text
     assert "≤ 128\u00a0ms" in text

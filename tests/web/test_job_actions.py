@@ -7,9 +7,11 @@ import re
 import pytest
 
 from jobops.audit.models import AuditEntry
+from jobops.context import outbox
 from jobops.engine.jobs import read_job
 from jobops.engine.records import Outcome
 from tenants.roles import Role
+from tests.runtime.factory import new_job
 from tests.web.world import World
 
 HOUR_MS = 3_600_000
@@ -109,8 +111,30 @@ def test_stop_of_one_that_ended_meanwhile_is_said(world: World) -> None:
     job, client = world.enqueue("acme"), world.client(Role.OPERATOR)
     world.settle(world.claim(), Outcome.succeeded())
     answer = client.post(f"/jobs/{job}/stop/", follow=True)
-    assert "Nothing was changed. It does not run any more." in answer.content.decode()
+    assert "Nothing was changed. It has ended already." in answer.content.decode()
     assert AuditEntry.objects.filter(target_kind="job").count() == 0
+
+
+def test_on_its_last_attempt_it_is_not_stopped_to_run_again(world: World) -> None:
+    world.tenant("acme")
+    job, client = world.enqueue("acme", max_attempts=1), world.client(Role.ON_CALL)
+    world.claim()
+    page = client.get(f"/jobs/{job}/").content.decode()
+    assert 'name="retry"' not in page
+    assert "This is its last attempt: it does not run again." in page
+    answer = client.post(f"/jobs/{job}/stop/", {"retry": "1"}, follow=True)
+    assert "Nothing was changed. This is its last attempt, after which it cannot run again" in answer.content.decode()
+    assert world.engine.redis.hget(world.engine.keys.lease(job), "stop") in (None, b"")
+    assert AuditEntry.objects.filter(target_kind="job").count() == 0
+
+
+def test_stop_of_one_in_the_outbox_says_where_it_is(world: World) -> None:
+    world.tenant("acme")
+    (row,) = outbox.write([new_job(lane="bulk")])
+    client = world.client(Role.ON_CALL)
+    assert buttons(client.get(f"/jobs/{row.id}/").content.decode()) == [("Cancel", True)]
+    answer = client.post(f"/jobs/{row.id}/stop/", follow=True).content.decode()
+    assert "It waits in the outbox and does not run: what waits is cancelled, not stopped." in answer
 
 
 def test_run_now_sends_it_to_its_queue(world: World) -> None:

@@ -48,7 +48,9 @@ def test_the_page_says_what_the_command_says(world: World) -> None:
     assert text.startswith("Why it is not running Its tenant acme is at its cap: 1 of 1 of its jobs are running.")
     assert holder in text
     assert "worker-1.0" in text
-    assert "Starts about" in text
+    assert "When it starts is unknown: how long such jobs run was not measured yet." in text
+    assert "What helps raise the cap of acme" in text
+    assert 'href="/tenants/acme/">raise the cap of acme</a>' in body(world.client(Role.STAFF_VIEWER), job)
 
 
 def test_jobs_that_end_need_no_reason(world: World) -> None:
@@ -126,15 +128,40 @@ def test_who_stopped_it_and_why_is_not_for_the_tenants_people(world: World) -> N
     running = world.claim()
     world.engine.scripts.stop(job, note="stopped by anna: rival needs the room")
     staff, own = world.client(Role.ON_CALL), world.client(Role.TENANT_ADMIN, tenant)
-    assert "It is being stopped: stopped by anna: rival needs the room." in panel(staff, job)
+    assert "It is being stopped by anna: rival needs the room." in panel(staff, job)
     assert "Our team is stopping it." in panel(own, job)
     world.settle(running, Outcome.failed("error", "E", "e"))
-    assert "It was stopped while it ran: stopped by anna: rival needs the room." in panel(staff, job)
+    assert "It was stopped by anna while it ran: rival needs the room." in panel(staff, job)
+    assert body(staff, job).partition("<main")[2].count("rival needs the room") == 2, "there, and of the attempt"
     assert "<h1>send was stopped" in body(staff, job)
     assert "Stopped by our team" in body(own, job)
     for hidden in ("anna", "rival"):
         assert hidden in body(staff, job)
         assert hidden not in body(own, job)
+
+
+def test_a_dropped_job_leads_to_the_one_that_took_its_place(world: World) -> None:
+    tenant = world.tenant("acme")
+    world.engine.scripts.set_policy(Policy("acme", cap=1, depth_limit=1, version=2**52))
+    old, new = (world.enqueue("acme", key="k", on_full="drop_oldest") for _ in range(2))
+    for role in (Role.ON_CALL, Role.TENANT_VIEWER):
+        text = body(world.client(role, tenant), old)
+        assert f'href="/jobs/{new}/">See that job</a>' in text
+        assert "Dropped" not in text
+    assert f"It gave way to job {new}" in panel(world.client(Role.ON_CALL), old)
+    assert "A newer job that does the same took its place" in panel(world.client(Role.TENANT_VIEWER, tenant), old)
+
+
+def test_what_helps_leads_to_where_it_is_done_and_names_the_command_elsewhere(world: World) -> None:
+    tenant = world.tenant("acme")
+    world.engine.scripts.pause_gate("stripe")
+    world.engine.scripts.pause_gate("type:shop.jobs.send")
+    job = world.enqueue("acme", resource="stripe")
+    text = body(world.client(Role.OPERATOR), job)
+    assert 'href="/limits/?on=type:shop.jobs.send#act">resume the job type shop.jobs.send</a>' in text
+    assert 'href="/limits/?on=resource:stripe#act">resume the resource stripe</a>' in text
+    assert "start a worker that serves the lane bulk: <code>manage.py worker --lanes bulk</code>" in text
+    assert "What helps" not in body(world.client(Role.TENANT_ADMIN, tenant), job)
 
 
 def test_holders_are_told_to_a_tenant_without_their_worker(world: World) -> None:

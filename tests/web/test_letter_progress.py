@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from dlq.models import DeadLetter, State
 from jobops.audit.models import AuditEntry
@@ -32,6 +35,16 @@ def test_the_page_tells_how_far_it_got_without_what_is_secret(world: World, acme
     assert "&quot;after&quot;: 400" in text
     assert "t0ken" not in text
     assert 'name="begin" value="checkpoint" form="replay-form" checked' in text
+
+
+@pytest.mark.parametrize("role", [Role.ON_CALL, Role.TENANT_ADMIN])
+def test_the_page_tells_how_old_the_checkpoint_is(world: World, acme: Tenant, role: Role) -> None:
+    client = world.client(role, acme) if role is Role.TENANT_ADMIN else world.client(role)
+    saved = world.letter(acme, **POSITION, checkpoint_at=timezone.now() - timedelta(minutes=12, seconds=5))
+    text = re.sub(r"<[^>]+>", "", body(client, saved)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Checkpoint, saved 12 min ago" in text
+    unknown = world.letter(acme, **POSITION)
+    assert ", saved" not in body(client, unknown)
 
 
 def test_a_letter_without_a_checkpoint_shows_no_choice(world: World, acme: Tenant) -> None:

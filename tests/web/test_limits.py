@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 
 from jobops.audit.models import AuditEntry
 from jobops.contracts import registry
-from jobops.engine.records import Outcome
 from jobops.limits.models import LimitChange, Pause
 from tenants.roles import Role
 from tests.contracts.catalogs import declare
@@ -159,22 +158,6 @@ def test_on_call_pauses_and_sees_why_not_more(world: World) -> None:
     assert client.post("/limits/set/", {"on": "resource:stripe", "concurrency": "1", "reason": "x"}).status_code == 403
     viewer = body(world.client(Role.STAFF_VIEWER), "/limits/?on=resource:stripe")
     assert "As staff viewer you may not pause or resume a job type, a resource or everything." in viewer
-
-
-def test_a_brake_is_shown_with_its_job_and_released(world: World) -> None:
-    world.tenant("acme")
-    fill(world)
-    job = world.claim()
-    world.settle(job, Outcome.postponed(600_000, "RetryLater", "429", brake=True))
-    client = world.client(Role.OPERATOR)
-    text = body(client)
-    assert "<h1>The brake is on at resource stripe.</h1>" in text
-    assert f"/jobs/{job.id}/" in row(text, "resource:stripe")
-    overview = body(client, "/")
-    assert "<b>The brake is on at resource stripe</b> until" in overview
-    assert "Resource stripe is released from its brake." in said(client, "/limits/release/", on="resource:stripe")
-    assert "Brake is on" not in body(client)
-    assert "The brake is on" not in body(client, "/")
 
 
 def test_the_overview_says_what_is_paused_by_whom_since_when_and_why(world: World) -> None:

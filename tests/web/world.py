@@ -16,7 +16,7 @@ from dlq.models import DeadLetter
 from jobops.engine.client import Engine
 from jobops.engine.payload import encode
 from jobops.engine.records import ClaimedJob, NewJob, Outcome
-from jobops.engine.registrations import SlotReport, SupervisorReport, announce, rq_worker
+from jobops.engine.registrations import SlotReport, SupervisorReport, announce
 from tenants.models import Tenant
 from tenants.policy import policy_of
 from tenants.roles import Role
@@ -81,8 +81,6 @@ class World:
             for i in range(slots)
         ]
         announce(self.engine, report, reports)
-        if busy:
-            self.engine.redis.hset(rq_worker(f"{name}.0"), "current_job", busy)
 
     def letter(self, tenant: Tenant, **fields: Any) -> DeadLetter:
         now = timezone.now()

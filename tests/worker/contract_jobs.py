@@ -7,7 +7,7 @@ import time
 
 from django.db import connection, transaction
 
-from jobops import job
+from jobops import current_job, job
 from tenants.models import Tenant
 
 PROMISES = {"owner": "tests", "drain_sla": "1h", "idempotent": "changes nothing", "timeout": "30s", "max_attempts": 2}
@@ -21,6 +21,11 @@ def double(number: int) -> int:
 @job(name="worker.nap", **PROMISES)
 def nap(seconds: float) -> None:
     time.sleep(seconds)
+
+
+@job(name="worker.nap_at_first", **PROMISES)
+def nap_at_first(seconds: float) -> None:
+    time.sleep(seconds if current_job().attempt == 1 else 0)
 
 
 @job(name="worker.count_tenants", **PROMISES)

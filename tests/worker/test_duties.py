@@ -40,6 +40,18 @@ def test_a_failing_duty_waits_longer_each_time_and_is_logged_once(
     assert caplog.text.count("promoting failed") == 1
 
 
+def test_a_duty_may_say_itself_when_it_is_due_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    pauses = [0.25, 3.0, None, None]
+    duty = Duty("promoting", 1.0, lambda: pauses.pop(0))
+    due = []
+    for _ in range(3):
+        duty.attempt()
+        due.append(duty.due - clock.now)
+        clock.now = duty.due
+    assert due == [0.25, 3.0, 1.0]
+
+
 def test_a_duty_does_not_hide_that_redis_is_away() -> None:
     def away() -> None:
         raise RedisConnectionError

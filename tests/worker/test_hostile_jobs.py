@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -81,6 +82,16 @@ def test_what_one_job_leaves_behind_does_not_reach_the_next(crew: Crew) -> None:
     late = crew.enqueue("sleep", seconds=30, fields={"max_attempts": 1, "timeout_ms": 500})
     assert crew.wait_end(late, seconds=10).error_class == "JobTimeout"
     assert crew.workers[0].stop(5) == 0
+
+
+def test_an_idle_slot_whose_last_job_blocked_all_signals_hears_them(crew: Crew) -> None:
+    """What a job left behind is put back after it, not only when another comes."""
+    crew.start()
+    spoiler = crew.enqueue("spoil")
+    pid = crew.wait_mark("end", spoiler)[0].pid
+    crew.wait_end(spoiler)
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not is_alive(pid), what="the end of the slot")
 
 
 def test_a_slot_whose_limits_a_job_lowered_is_replaced(crew: Crew) -> None:

@@ -47,15 +47,19 @@ def test_rq_shows_every_slot_with_its_state(crew: Crew) -> None:
     slots = crew.wait_slots(2)
     job = crew.enqueue("sleep", seconds=2)
     crew.wait_mark("start", job)
+
+    def states() -> list[str]:
+        return sorted(worker.get_state() for worker in rq_workers(crew))
+
+    wait_for(lambda: states() == ["busy", "idle"], what="the next heartbeat to say who is busy")
     workers = rq_workers(crew)
     assert sorted(worker.name for worker in workers) == sorted(slot.name for slot in slots)
-    assert sorted(worker.get_state() for worker in workers) == ["busy", "idle"]
     assert {worker.pid for worker in workers} == {slot.pid for slot in slots}
     busy = next(slot for slot in crew.slots() if slot.state == "busy")
     assert busy.job_id == job
     crew.wait_end(job)
     wait_for(lambda: sum(worker.successful_job_count for worker in rq_workers(crew)) == 1, what="the count of jobs")
-    assert {worker.get_state() for worker in rq_workers(crew)} == {"idle"}
+    wait_for(lambda: states() == ["idle", "idle"], what="the next heartbeat to say that none is")
 
 
 def test_a_killed_slot_leaves_no_entry_behind(crew: Crew) -> None:

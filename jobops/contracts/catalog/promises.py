@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jobops.contracts.catalog.design import Classifier, JobDesign, JobLimits
 from jobops.contracts.catalog.facts import RunTimes
-from jobops.contracts.catalog.words import NOT_BUILT, NOT_MEASURED, counted, listed, span
+from jobops.contracts.catalog.words import NOT_BUILT, NOT_MEASURED, listed, plural, span
 
 NOT_TOLD = "not told"
 NO_GUARD = "no guard, and no key of its own: the key of a call (`using(key=…)`) coalesces while its job lives"
@@ -71,7 +71,7 @@ def duration(times: RunTimes) -> str:
     """The measured run time in words."""
     average = f"{span(times.average_s)} on average" if times.average_s is not None else ""
     slowest = f"p99 up to {span(times.p99_s)}" if times.p99_s is not None else ""
-    runs = f"{counted(times.runs, 'run')} in {span(times.over_s)}" if times.over_s else ""
+    runs = f"{plural(times.runs, 'run')} in {span(times.over_s)}" if times.over_s else ""
     return "; ".join(part for part in (average, slowest, runs if average else "") if part) or NOT_MEASURED
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jobops.contracts.catalog.design import Catalog
-from jobops.contracts.catalog.words import counted
+from jobops.contracts.catalog.words import plural
 
 
 def summary(catalog: Catalog) -> str:
     """``12 job types; 2 promises are broken.``"""
-    types = counted(len(catalog.jobs), "job type")
+    types = plural(len(catalog.jobs), "job type")
     if catalog.broken:
-        return f"{types}; {counted(catalog.broken, 'promise is', 'promises are')} broken."
+        return f"{types}; {plural(catalog.broken, 'promise is', 'promises are')} broken."
     return f"{types}; no promise is broken." if catalog.jobs else "No job type is registered."
 
 

@@ -31,8 +31,8 @@ def span(seconds: float | None) -> str:
     return " ".join(parts[:2])
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """``1 job type``, ``3 job types``."""
+def plural(count: int, one: str, many: str = "") -> str:
+    """A counted word: ``1 job``, ``3 jobs``, ``1,204 jobs``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 

@@ -3,7 +3,7 @@
 -- ARGV: prefix, slot, cause (worker_lost|timeout|stopped), error
 -- Answers: none, retry, dead or stopped (the lease carries the mark of a stop, or the cause says so).
 -- Events: as settle.
--- @include args keys relief clock iso counters ring queue lease batch death outcome kept finish
+-- @include args keys relief clock iso counters ring queue lease batch death outcome kept lost
 arg_count(4)
 local slot = k('slot', arg_text(2, 'slot'))
 local cause = arg_text(3, 'cause')

@@ -6,8 +6,8 @@
 -- @include args keys clock release
 arg_count(2)
 local gate = arg_text(2, 'gate')
-local known = rcall('HDEL', k('resource', gate), 'known')
-rcall('HDEL', k('resource', gate), 'concurrency', 'rate', 'rate_per', 'tokens', 'tokens_at')
+local known = gcall('HDEL', k('resource', gate), 'known')
+gcall('HDEL', k('resource', gate), 'concurrency', 'rate', 'rate_per', 'tokens', 'tokens_at')
 forget_bare(gate)
 release(gate, OFFERS)
 return known

@@ -3,7 +3,7 @@
 -- ARGV: prefix, id, has_letter (1/0: its death is in the database), queue... (looked into besides its own)
 -- Answers: what was done, a text for each; nothing when nothing was wrong.
 -- Events: as settle.
--- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan mending
+-- @include args keys clock iso counters ring queue lease batch death outcome kept orphan mending
 arg_count(3, 1)
 local has_letter = arg_flag(3, 'has_letter')
 id = arg_text(2, 'id')

@@ -6,12 +6,12 @@
 arg_count(3)
 local gate, paused = arg_text(2, 'gate'), arg_flag(3, 'paused')
 local key = k('resource', gate)
-if (rcall('HGET', key, 'paused') == '1') == paused then return 0 end
+if paused then note_gate(gate) end
+if (gcall('HGET', key, 'paused') == '1') == paused then return 0 end
 if paused then
-  note_gate(gate)
-  rcall('HSET', key, 'paused', '1')
+  gcall('HSET', key, 'paused', '1')
 else
-  rcall('HDEL', key, 'paused')
+  gcall('HDEL', key, 'paused')
   forget_bare(gate)
 end
 release(gate, OFFERS)

@@ -1,71 +1,81 @@
 -- promote: moves delayed jobs that are due to the end of their queues.
--- ARGV: prefix, limit, min_interval_ms (skip when somebody promoted less than this ago; while more is due than one call
---       moves, less than PACE_MS: the fleet's calls together must leave Redis to others)
--- Answers: {moved, next_due_ms (-1: none), skipped (1/0)}
+-- ARGV: prefix, limit, min_interval_ms (0: whatever others do), by (who calls; '' nobody in particular)
+-- Answers: {moved, wait_ms (until the next is due, 0: one is; -1: none), skipped (1/0: another's)}
 -- Events: wake-up tokens.
--- @include args keys relief clock ring queue parked
-arg_count(3)
-local limit, interval = arg_int(2, 'limit', 1), arg_int(3, 'min_interval_ms', 0)
-local PACE_MS = 2
-local c = rcall('HMGET', CELL, 'promote_tick', 'promote_more')
-local tick = tonumber(c[1] or 0)
-if interval > 0 and now >= tick and now - tick < (c[2] == '1' and math.min(PACE_MS, interval) or interval) then
-  return {0, -1, 1}
-end
+-- @include args keys relief clock ring queue parked sweep
+arg_count(4)
+local limit, interval, by = arg_int(2, 'limit', 1), arg_int(3, 'min_interval_ms', 0), ARGV[4]
+local mine, tick = is_called_for('promote', interval, by)
+if not mine then return {0, -1, 1} end
 needs_no_memory()
 local due = rcall('ZRANGEBYSCORE', SCHEDULED, '-inf', string.format('%.3f', now / 1000), 'LIMIT', 0, limit)
-rcall('HSET', CELL, 'promote_tick', now_text, 'promote_more', #due == limit and '1' or '')
-if now < tick then park_anew() end -- the clock was set back: nobody waits for it to come to where it was
+note_sweep('promote', by)
+if tick and now < tick then park_anew() end -- the clock was set back: nobody waits for it to come to where it was
 
-local moved, at_end, order = 0, {}, {} -- at_end: queue → ids, in the order of time
+local moved, queues, order = 0, {}, {} -- queues: name → what goes to its end, in the order of time; false: no queue of ours
 
-local function move(id)
-  local f = rcall('HMGET', 'rq:job:' .. id, 'status', 'origin', 'jo_type', 'jo_priority', 'jo_attempt')
-  local slug, lane = string.match(f[2] or '', '^(.+)%.([^.]+)$')
-  if f[3] and slug then
+local function queue_of(name)
+  local q = queues[name]
+  if q == nil then
+    local slug, lane = string.match(name, '^(.+)%.([^.]+)$')
+    q = slug and {key = 'rq:queue:' .. name, slug = slug, lane = lane, ids = {}, jobs = {}} or false
+    queues[name] = q
+    order[#order + 1] = q or nil
+  end
+  return q
+end
+
+local function to_end(q, id, job)
+  local n = #q.ids + 1
+  q.ids[n], q.jobs[n] = id, job
+end
+
+-- One that has been in a queue before, goes to the front, or is not ours.
+local function move(id, job)
+  local f = rcall('HMGET', job, 'status', 'origin', 'jo_type', 'jo_priority', 'jo_attempt')
+  local q = f[3] and f[2] and queue_of(f[2])
+  if q then
     if f[1] ~= 'scheduled' then return end -- cancelled or pushed meanwhile: not ours to move
     if f[4] == 'front' and whole(f[5], 0) == 0 then -- a retry has had its turn
-      push(id, slug, lane, true)
+      push(id, q.slug, q.lane, true)
       moved = moved + 1
-      return
+    else
+      rcall('HSET', job, 'jo_front', '')
+      to_end(q, id, job)
     end
-    if not at_end[f[2]] then
-      at_end[f[2]] = {slug = slug, lane = lane}
-      order[#order + 1] = f[2]
-    end
-    table.insert(at_end[f[2]], id)
   elseif f[2] then
     -- Put there by plain rq-scheduler: to its own queue, as it would.
     rcall('SADD', 'rq:queues', 'rq:queue:' .. f[2])
-    rcall('HSET', 'rq:job:' .. id, 'status', 'queued')
+    rcall('HSET', job, 'status', 'queued')
     rcall('RPUSH', 'rq:queue:' .. f[2], id)
     moved = moved + 1
   end
 end
 
 local MANY = 1000 -- arguments in one call
-local function in_parts(command, key, ids)
-  for first = 1, #ids, MANY do rcall(command, key, unpack(ids, first, math.min(first + MANY - 1, #ids))) end
-end
 
-local function push_all(ids, slug, lane)
-  local queue = 'rq:queue:' .. queue_name(slug, lane)
-  in_parts('RPUSH', queue, ids)
-  for _, id in ipairs(ids) do
-    rcall('HSET', 'rq:job:' .. id, 'status', 'queued', 'jo_runnable', now_text, 'jo_front', '')
+local function push_all(q)
+  local n, waiting = #q.ids, 0
+  for first = 1, n, MANY do waiting = rcall('RPUSH', q.key, unpack(q.ids, first, math.min(first + MANY - 1, n))) end
+  for _, job in ipairs(q.jobs) do rcall('HSET', job, 'status', 'queued', 'jo_runnable', now_text) end
+  moved = moved + n
+  if waiting == n then -- else both are so since there were none
+    rcall('SADD', 'rq:queues', q.key)
+    rcall('ZADD', k('active', q.lane), 'NX', now_text, q.slug)
   end
-  rcall('SADD', 'rq:queues', queue)
-  rcall('ZADD', k('active', lane), 'NX', now_text, slug)
-  if not ring_enter(slug, lane, true, true) then return end
-  for _ = 1, math.min(#ids, rcall('ZCARD', k('idle', lane))) do wake(lane) end
+  if not ring_enter(q.slug, q.lane, true, true) then return end
+  for _ = 1, math.min(n, rcall('ZCARD', k('idle', q.lane))) do wake(q.lane) end
 end
 
-in_parts('ZREM', SCHEDULED, due)
-for _, id in ipairs(due) do pcall(move, id) end -- one malformed key must not stop all others
-for _, queue in ipairs(order) do
-  local ids = at_end[queue]
-  local fine = pcall(push_all, ids, ids.slug, ids.lane)
-  if fine then moved = moved + #ids end
+if due[1] then rcall('ZREMRANGEBYRANK', SCHEDULED, 0, #due - 1) end -- the very same
+for _, id in ipairs(due) do
+  local job = 'rq:job:' .. id
+  local f = redis.pcall('HMGET', job, 'status', 'origin', 'jo_front')
+  local q = f[3] == '' and f[1] == 'scheduled' and f[2] and queue_of(f[2])
+  if q then to_end(q, id, job) else pcall(move, id, job) end -- one malformed key must not stop all others
+end
+for _, q in ipairs(order) do
+  if q.ids[1] then pcall(push_all, q) end
 end
 local head = rcall('ZRANGE', SCHEDULED, 0, 0, 'WITHSCORES')
-return {moved, head[2] and math.ceil(tonumber(head[2]) * 1000) or -1, 0}
+return {moved, head[2] and math.max(0, math.ceil(tonumber(head[2]) * 1000 - now)) or -1, 0}

@@ -4,7 +4,7 @@
 -- ARGV: prefix, tenant, lane, limit
 -- Answers: {recovered, ring, active}
 -- Events: as settle.
--- @include args keys clock iso counters ring queue lease batch death outcome kept finish orphan rooms
+-- @include args keys clock iso counters ring queue lease batch death outcome kept orphan rooms
 arg_count(4)
 local slug, lane, limit = arg_text(2, 'tenant'), arg_text(3, 'lane'), arg_int(4, 'limit', 1)
 local queue = queue_name(slug, lane)

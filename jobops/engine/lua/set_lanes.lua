@@ -10,6 +10,9 @@ for i = 2, #ARGV, 2 do
 end
 for i = 2, #ARGV, 2 do
   rcall('HSET', k('lanes'), ARGV[i], ARGV[i + 1])
-  rcall('HSET', k('lane', ARGV[i]), 'share', ARGV[i + 1])
+  rcall('HSET', CELL, 'share:' .. ARGV[i], ARGV[i + 1])
 end
+-- A text of more than 64 bytes lets Redis keep the hash as a table, in which it finds a field without a search.
+rcall('HSET', CELL, 'lanes', table.concat(rcall('HKEYS', k('lanes')), '\n'), 'about',
+  'what all tenants share: pauses, the lanes and their virtual times, how long job types take')
 return rcall('HLEN', k('lanes'))

@@ -13,6 +13,6 @@ end
 note_gate(gate)
 local key = k('resource', gate)
 set_rate(key, ARGV[4], ARGV[4] ~= '' and ARGV[5] or '')
-rcall('HSET', key, 'known', '1', 'concurrency', ARGV[3])
+gcall('HSET', key, 'known', '1', 'concurrency', ARGV[3])
 release(gate, OFFERS)
 return 1

@@ -24,6 +24,7 @@ end
 set_rate(key, ARGV[10], ARGV[11])
 rcall('HSET', key, 'uid', ARGV[3], 'version', ARGV[4], 'weight', ARGV[5], 'cap', ARGV[6], 'depth_limit', ARGV[7],
   'paused', ARGV[8], 'intake_closed', ARGV[9])
+gcall('ZREM', k('parked'), 'tenant:' .. slug) -- until when, may_run() tells by the rate that is in force now
 rcall('DEL', k('gone', slug))
 for i = 12, #ARGV, 2 do rcall('HSET', key, 'cap:' .. ARGV[i], ARGV[i + 1]) end
 for _, lane in each_lane() do

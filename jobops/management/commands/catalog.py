@@ -13,7 +13,7 @@ from jobops.contracts.catalog.document import as_document, lines_as_documents
 from jobops.contracts.catalog.markdown import as_markdown
 from jobops.contracts.catalog.summary import measured_words
 from jobops.contracts.catalog.text import as_text, lines_as_text
-from jobops.contracts.catalog.words import counted
+from jobops.contracts.catalog.words import plural
 from jobops.management.base import Found, OperatorCommand, Usage
 from jobops.management.files import write_whole
 from jobops.runtime.catalog import read_catalog
@@ -66,7 +66,7 @@ class Command(OperatorCommand):
             self.stdout.write(lines_as_text(catalog.lines))
         if catalog.failed:
             names = "; ".join(line.promise for line in catalog.failed)
-            raise Found(f"{counted(len(catalog.failed), 'line does', 'lines do')} not hold: {names}")
+            raise Found(f"{plural(len(catalog.failed), 'line does', 'lines do')} not hold: {names}")
 
 
 def _format(options: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from dlq.filters import UNDRAINED_STATUS
 from dlq.models import DeadLetter
 from jobops.audit.recording import Change, record
 from jobops.management.base import OperatorCommand, Usage, command_actor
-from jobops.management.dlq_bulk import Report, perform, replay_from_start, undo_discard
+from jobops.management.dlq_bulk import Report, perform, undo_discard
 from jobops.management.dlq_export import write_file
 from jobops.management.dlq_filters import add_filters, asked, filter_of, in_order, letter_named, letters_named
 from jobops.management.dlq_show import details, told
@@ -123,9 +123,14 @@ def _act(kind: str, options: dict[str, Any]) -> Report:
     else:
         wanted = filter_of(options, status="open")
         letters, chosen = wanted.apply(DeadLetter.objects.all()), wanted.as_query()
-    if options.get("from_start") and not options["dry_run"]:
-        return replay_from_start(letters)
-    return perform(kind, letters, chosen=chosen, reason=options.get("reason") or "", dry_run=options["dry_run"])
+    return perform(
+        kind,
+        letters,
+        chosen=chosen,
+        reason=options.get("reason") or "",
+        from_start=options.get("from_start", False),
+        dry_run=options["dry_run"],
+    )
 
 
 def _undo(options: dict[str, Any]) -> Report:

@@ -13,7 +13,7 @@ from jobops.management.job_rows import answer, details, summary
 from jobops.runtime import listing, lookup
 from jobops.runtime.job_actions import job_cancel, job_cancel_by_key, job_run_now, job_stop, job_unpark
 from jobops.runtime.why import why
-from jobops.runtime.why_records import Reason, at
+from jobops.runtime.why_records import SINCE_WORDS, UNTIL_WORDS, Reason, at
 from tenants.models import Tenant
 
 MOST = 10_000
@@ -21,15 +21,20 @@ COLUMNS = ("id", "tenant", "job", "queue", "state", "attempts", "enqueued_at", "
 _NOT_CANCELLABLE = {
     "not_found": "nothing is kept of it, or it never existed",
     "started": "it is running",
-    "ended": "it has ended already",
+    "ended": "it has ended already; `manage.py jobs why {id}` tells how",
 }
 _NOT_STOPPABLE = {
     "not_found": "nothing is kept of it, or it never existed",
-    "not_running": "it is not running; `jobs cancel` ends one that waits",
+    "not_running": "it is not running; `manage.py jobs cancel {id}` ends one that waits",
+    "outbox": "it waits in the outbox and is not running; `manage.py jobs cancel {id}` ends it",
+    "ended": "it has ended already; `manage.py jobs why {id}` tells how",
+    "last_attempt": "this is its last attempt, after which it cannot run again; without --retry it ends",
+    "tenant_gone": "its tenant was deleted, and it cannot run again; without --retry it ends",
 }
 _NOT_BEFORE_TIME = {
     "not_found": "nothing is kept of it, or it never existed",
-    "not_scheduled": "it is neither delayed nor backing off; `jobs why` tells what it waits for",
+    "ended": "it has ended already; `manage.py jobs why {id}` tells how",
+    "not_scheduled": "it is neither delayed nor backing off; `manage.py jobs why {id}` tells what it waits for",
 }
 _NOTHING_KEPT = (
     "nothing is kept of it, or it never existed: results are kept as long as their contract says, cancelled jobs for a "
@@ -59,7 +64,7 @@ class Command(OperatorCommand):
         end.add_argument("--job", help="name of the job type, with --key")
         stop = actions.add_parser("stop", help="end a running job: kill its process and what it started")
         stop.add_argument("id", metavar="ID")
-        stop.add_argument("--retry", action="store_true", help="run it again at once, as its next attempt")
+        stop.add_argument("--retry", action="store_true", help="run it again at once, if an attempt is left")
         stop.add_argument("--reason", default="", help="kept with the job and in the audit")
         now = actions.add_parser("run-now", help="send a delayed job, or one that backs off, to its queue at once")
         now.add_argument("id", metavar="ID")
@@ -110,13 +115,20 @@ class Command(OperatorCommand):
         for reason in found.reasons:
             self._tell(reason)
         if found.estimate:
-            self.stdout.write(f"starts: {iso(found.expected_start) or ''} {found.estimate}".replace("  ", " "))
-        if found.actions:
-            self.stdout.write(f"what helps: {', '.join(found.actions)}")
+            about = f"about {iso(found.expected_start)}, " if found.expected_start else ""
+            self.stdout.write(f"starts: {about}{found.estimate}")
+        if found.helps:
+            self.stdout.write("what helps:")
+        for each in found.helps:
+            self.stdout.write(_printable(f"  {each.what}" + (f": {each.command}" if each.command else "")))
 
     def _tell(self, reason: Reason) -> None:
-        both = (("since", reason.since), ("until", reason.until))
-        moments = ", ".join(f"{word} {iso(moment)}" for word, moment in both if moment)
+        told = (
+            (SINCE_WORDS.get(reason.kind, "since"), reason.since),
+            (UNTIL_WORDS.get(reason.kind, "until"), reason.until),
+            ("times out at", reason.times_out_at),
+        )
+        moments = ", ".join(f"{word} {iso(moment)}" for word, moment in told if moment)
         self.stdout.write(_printable(f"- {reason.text}" + (f" ({moments})" if moments else "")))
         for one in reason.holders:
             self.stdout.write(_printable(f"    {one.job_id}  {one.worker or '-'}  {iso(at(one.since_ms)) or '-'}"))
@@ -129,13 +141,13 @@ class Command(OperatorCommand):
             reason=options["reason"],
         )  # fmt: skip
         if said != "stopping":
-            raise Refused(f"job {options['id']} cannot be stopped: {_NOT_STOPPABLE[said]}")
+            raise Refused(f"job {options['id']} cannot be stopped: {_NOT_STOPPABLE[said].format(id=options['id'])}")
         self._done(options, said)
 
     def _run_now(self, options: dict[str, Any]) -> None:
         said = job_run_now(job_id=options["id"], by=command_actor(), tenant=options["tenant"])
         if said not in ("queued", "outbox"):
-            raise Refused(f"job {options['id']} cannot be run now: {_NOT_BEFORE_TIME[said]}")
+            raise Refused(f"job {options['id']} cannot be run now: {_NOT_BEFORE_TIME[said].format(id=options['id'])}")
         self._done(options, said)
 
     def _done(self, options: dict[str, Any], state: str) -> None:
@@ -161,7 +173,7 @@ class Command(OperatorCommand):
             job_id, what = options["id"], f"job {options['id']}"
             said = job_cancel(job_id=job_id, tenant=options["tenant"], by=command_actor())
         if said != "cancelled":
-            raise Refused(f"{what} cannot be cancelled: {_NOT_CANCELLABLE[said]}")
+            raise Refused(f"{what} cannot be cancelled: {_NOT_CANCELLABLE[said].format(id=job_id)}")
         self._done({**options, "id": job_id}, said)
 
     def _unpark(self, options: dict[str, Any]) -> None:

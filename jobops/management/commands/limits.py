@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -14,9 +15,10 @@ from jobops.limits.reading import LimitRow, read_limits
 from jobops.management.base import OperatorCommand, Usage, command_actor, iso
 from jobops.management.limit_options import add_target, refusals, target_of
 from jobops.runtime import get_engine
+from jobops.runtime.brakes import Brake, read_brakes
 
 COLUMNS = ("resource", "kind", "in_flight", "concurrency", "rate", "waiting", "oldest_age", "paused", "brake_until",
-           "changed_by")  # fmt: skip
+           "brake_by", "brake_said", "changed_by")  # fmt: skip
 
 
 class Command(OperatorCommand):
@@ -49,7 +51,7 @@ class Command(OperatorCommand):
     def do_list(self, options: dict[str, Any]) -> None:
         """What is limited, paused or braked; first of all that everything is paused, if it is."""
         found = read_limits(get_engine())
-        rows = [row_of(row) for row in found.rows]
+        rows = rows_of(found.rows)
         if found.everything is not None or found.all_paused:
             rows.insert(0, _all_row(found.everything))
         if options["as_json"]:
@@ -90,7 +92,7 @@ class Command(OperatorCommand):
     def _told(self, options: dict[str, Any], done: str, change: services.Change) -> None:
         if options["as_json"]:
             found = read_limits(get_engine()).rows if change.in_force else []
-            rows = [row_of(row) for row in found if row.target == change.target]
+            rows = rows_of([row for row in found if row.target == change.target])
             self.print_json(rows[0] if rows else _bare_row(change.target.kind, change.target.name))
         else:
             self.stdout.write(f"{done} {change.target}")
@@ -98,8 +100,14 @@ class Command(OperatorCommand):
             self.stderr.write(f"{change.target} is {done}, but not in force yet: {change.problem}")
 
 
-def row_of(row: LimitRow) -> dict[str, Any]:
-    """A limit as ``list --json`` shows it. ``reason``: of the pause."""
+def rows_of(found: Sequence[LimitRow]) -> list[dict[str, Any]]:
+    """Limits as ``list --json`` shows them. ``reason``: of the pause; ``brake_said``: by the job that put the brake on.
+    Raises ``redis.RedisError``."""
+    brakes = read_brakes([row.view for row in found if row.brake_until is not None])
+    return [_row(row, brakes.get(row.view.name)) for row in found]
+
+
+def _row(row: LimitRow, brake: Brake | None) -> dict[str, Any]:
     view, change = row.view, row.change
     return {
         **_bare_row(row.target.kind, row.target.name),
@@ -115,6 +123,7 @@ def row_of(row: LimitRow) -> dict[str, Any]:
         "tokens": view.tokens,
         "brake_until": iso(row.brake_until),
         "brake_by": view.brake_by if row.brake_until is not None else None,
+        "brake_said": brake.said or None if brake is not None else None,
         **_pause_of(row.pause),
         "in_force": row.in_force,
     }
@@ -126,7 +135,7 @@ def _all_row(pause: Pause | None) -> dict[str, Any]:
 
 def _bare_row(kind: str, name: str) -> dict[str, Any]:
     empty = ("concurrency", "rate", "changed_by", "changed_at", "change_reason", "in_flight", "waiting", "oldest_age",
-             "tokens", "brake_until", "brake_by")  # fmt: skip
+             "tokens", "brake_until", "brake_by", "brake_said")  # fmt: skip
     return {"resource": name, "kind": kind, **dict.fromkeys(empty), "declared_by": [], **_pause_of(None)}
 
 

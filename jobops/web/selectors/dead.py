@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from dlq.access import letters_visible_to
 from dlq.models import UNDRAINED, DeadLetter, ReplayRun
+from jobops.web.selectors.letter_rows import LONG_TEXTS
 from tenants.access import AnyUser
 from tenants.models import Tenant
 
@@ -63,7 +64,7 @@ def dead_summary(letters: QuerySet[DeadLetter]) -> DeadSummary:
 def newest_letters(tenant: Tenant, limit: int = NEWEST) -> list[DeadLetter]:
     """The tenant's newest undrained letters, without their long texts."""
     letters = DeadLetter.objects.filter(tenant=tenant, state__in=UNDRAINED)
-    return list(letters.order_by("-dead_at", "-id").defer("traceback", "payload_raw", "history")[:limit])
+    return list(letters.order_by("-dead_at", "-id").defer(*LONG_TEXTS)[:limit])
 
 
 def letter_of_job(user: AnyUser, job_id: str) -> DeadLetter | None:

@@ -23,7 +23,7 @@ from jobops.engine.payload import decode, decode_result
 from jobops.engine.records import JobView
 from jobops.runtime.lookup import lookup, view_of_letter, view_of_run
 from jobops.runtime.why import why
-from jobops.runtime.why_records import Why
+from jobops.runtime.why_records import Kind, Why
 from jobops.web.job_words import STOPPED
 from jobops.web.progress_words import ProgressLine, progress_line
 from jobops.web.selectors.attempts import AttemptLine, attempt_lines
@@ -88,8 +88,10 @@ def job_page(user: AnyUser, job_id: str) -> JobPage:
         raise Http404(NOT_THERE)
     tenant, letter, run = _seen_by(user, job)
     page = _page(user, job, tenant, letter)
+    ends_in_why = found is not None and any(each.kind in (Kind.CANCELLED, Kind.DROPPED) for each in found.reasons)
     return replace(
         page,
+        error="" if ends_in_why else page.error,
         away=away,
         run=run,
         why=panel_of(found, staff=page.staff, slug=tenant.slug if tenant else ""),

@@ -10,8 +10,9 @@ from jobops.limits.errors import UnknownName
 from jobops.limits.reading import LimitRow, Limits, read_limits
 from jobops.limits.targets import EVERYTHING, Kind, Target, find, known_names
 from jobops.runtime import get_engine
+from jobops.runtime.brakes import Brake, read_brakes
 from jobops.web import charts
-from jobops.web.limit_words import look_of, rate_words
+from jobops.web.limit_words import looks_of, rate_words
 from jobops.web.selectors.reach import reading_redis
 from jobops.web.words import Look
 
@@ -20,15 +21,17 @@ MOST_CHOICES = 500
 
 @dataclass(frozen=True, slots=True)
 class LimitLine:
-    """A row of the page. ``bar``: in flight of its concurrency; None: there is none. ``rate``: in words."""
+    """A row of the page. ``looks``: all that holds its jobs back. ``bar``: in flight of its concurrency; None: there is
+    none. ``rate``: in words. ``brake``: what the job said that put the brake on, and which one that is."""
 
     row: LimitRow
     on: str
-    look: Look
+    looks: Sequence[Look]
     bar: charts.Bar | None
     rate: str
     declared: str
     job_type: str = ""
+    brake: Brake | None = None
 
     @property
     def is_full(self) -> bool:
@@ -57,7 +60,8 @@ def limits_page(on: str) -> LimitsPage:
     """The page; ``on``: what is chosen, as ``key_of`` writes it. Raises ``redis.RedisError``."""
     with reading_redis():
         found = read_limits(get_engine(), who_waits=True)
-    lines = [_line(row) for row in found.rows]
+        brakes = read_brakes([row.view for row in found.braked])
+    lines = [_line(row, brakes.get(row.view.name)) for row in found.rows]
     chosen = chosen_of(on)
     line = next((line for line in lines if line.row.target == chosen), None)
     return LimitsPage(found, lines, chosen, line, _choices() if chosen is None else ())
@@ -91,7 +95,7 @@ def fields_of(line: LimitLine | None) -> tuple[str, str]:
     return ("" if limit.concurrency is None else str(limit.concurrency), str(limit.rate) if limit.rate else "")
 
 
-def _line(row: LimitRow) -> LimitLine:
+def _line(row: LimitRow, brake: Brake | None) -> LimitLine:
     most, running = row.limit.concurrency, row.view.inflight
     full = most is not None and running >= most
     bar = None
@@ -101,11 +105,12 @@ def _line(row: LimitRow) -> LimitLine:
     return LimitLine(
         row=row,
         on=key_of(row.target),
-        look=look_of(row),
+        looks=looks_of(row),
         bar=bar,
         rate=rate_words(row.limit.rate),
         declared="nothing" if declared is not None and not declared else str(declared) if declared else "",
         job_type=row.target.name if row.target.kind == "type" else "",
+        brake=brake,
     )
 
 

@@ -51,7 +51,9 @@ def cancel(request: HttpRequest, batch_id: str) -> HttpResponse:
     if not found.may:
         raise PermissionDenied(found.may.reason)
     reason = request.POST.get("reason", "")
-    if batch_cancel(batch_id=found.batch.pk, by=request.user, reason=reason) is None:
+    if nothing_left := words.nothing_to_cancel(found.status):
+        messages.error(request, f"Nothing was changed. {nothing_left}")
+    elif batch_cancel(batch_id=found.batch.pk, by=request.user, reason=reason) is None:
         messages.error(request, "Nothing was changed: it is over already.")
     else:
         messages.success(request, f"{words.name_of(found.batch)} is cancelled.")
@@ -75,6 +77,7 @@ def _context(request: HttpRequest, batch_id: str) -> dict[str, Any]:
         "segments": segments.segments(shown),
         "bar_label": segments.label(shown),
         "is_open": batch.state in Batch.OPEN,
+        "nothing_left": words.nothing_to_cancel(at),
         "dead_more": max(0, at.dead - len(found.dead)),
         "members_more": max(0, at.left - len(found.members)),
         "as_of": found.read_at,

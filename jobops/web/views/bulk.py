@@ -25,6 +25,7 @@ from jobops.web.selectors.acting import may_act
 from jobops.web.selectors.bulks import bulk_page, may_run, may_undo
 from jobops.web.selectors.choosing import chosen_letters
 from jobops.web.views.bulk_context import bulk_url, context_of, list_url
+from jobops.web.views.letter_actions import FROM_START
 from tenants.access import Allowed, sees_all
 
 AT_ONCE = 50
@@ -75,7 +76,12 @@ def confirm(request: HttpRequest, bulk_id: int) -> HttpResponse:
     bulk = get_bulk(request.user, bulk_id)
     _require(may_run(request.user, bulk))
     try:
-        bulk = bulk_confirm(bulk_id=bulk.pk, by=request.user, reason=reason_of(request.POST))
+        bulk = bulk_confirm(
+            bulk_id=bulk.pk,
+            by=request.user,
+            reason=reason_of(request.POST),
+            from_start=request.POST.get("begin") == FROM_START,
+        )
     except LetterError as error:
         return _refused(request, error, _again(request, bulk))
     return _run(request, bulk)

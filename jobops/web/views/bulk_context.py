@@ -74,6 +74,7 @@ def _draft(request: HttpRequest, found: BulkPage) -> dict[str, Any]:
         "button": words.do_it(bulk.kind, number(preview.will_do), staff=staff),
         "lede": words.draft_lede(bulk, preview, staff=staff),
         "steps": steps(bulk, preview, staff=staff),
+        "resumes": words.resumes(preview),
         "skipped": words.skipped_lines(preview.skipped, staff=staff),
         "skipped_n": preview.chosen - preview.will_do,
         "jobs_n": jobs,

@@ -35,6 +35,9 @@ NOT_DONE = {
     "not_found": "It is not there any more.",
     "not_running": "It does not run any more.",
     "not_scheduled": "It does not wait for a time any more.",
+    "outbox": "It waits in the outbox and does not run: what waits is cancelled, not stopped.",
+    "last_attempt": "This is its last attempt, after which it cannot run again: stop it without that.",
+    "tenant_gone": "Its tenant was deleted, so it cannot run again: stop it without that.",
 }
 
 
@@ -68,7 +71,7 @@ def _act(request: HttpRequest, job_id: str, name: str, act: Callable[..., str], 
     except (RedisError, EngineUnavailable):  # its text may name hosts and passwords
         messages.error(request, "Nothing was changed: Redis cannot be reached.")
     else:
-        if answer in DONE:
+        if answer in DONE and (name, answer) != (STOP, "outbox"):
             messages.success(request, DONE[answer])
         else:
             messages.error(request, f"Nothing was changed. {NOT_DONE[answer]}")

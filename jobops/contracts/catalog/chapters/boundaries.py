@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jobops.contracts.catalog.design import Chapter, JobDesign
 from jobops.contracts.catalog.facts import Installation, Measured
-from jobops.contracts.catalog.words import NOT_MEASURED, counted, listed
+from jobops.contracts.catalog.words import NOT_MEASURED, listed, plural
 
 INTRO = "Redis holds what waits and runs; the database holds what people own. Claim and settle touch no database."
 COLUMNS = ("boundary", "what holds", "measured")
@@ -34,7 +34,7 @@ def chapter(jobs: Sequence[JobDesign], installation: Installation, measured: Mea
     masked = sum(bool(job.redacted) for job in jobs)
     payload = (
         f"JSON of at most {installation.payload_limit:,} bytes; nothing that is read is unpickled or imported; "
-        f"{masked} of {counted(len(jobs), 'job type')} name arguments to mask"
+        f"{masked} of {plural(len(jobs), 'job type')} name arguments to mask"
     )
     rows = (
         ("Transport", TRANSPORT, version),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jobops.contracts.catalog.design import Chapter, JobDesign
 from jobops.contracts.catalog.facts import Installation, Measured
-from jobops.contracts.catalog.words import NOT_MEASURED, counted, listed, span
+from jobops.contracts.catalog.words import NOT_MEASURED, listed, plural, span
 
 INTRO = (
     "Start-time fair queueing over worker time: between lanes by their shares, within a lane between tenants by their "
@@ -43,7 +43,7 @@ def _lanes(jobs: Sequence[JobDesign], installation: Installation, measured: Meas
         run = f"longest run {span(longest)} ({listed(names, 3)})" if mine else "no job type"
         live = measured.live
         now = f"{live.waiting.get(lane, 0):,} waiting, {live.running.get(lane, 0):,} running" if live else NOT_MEASURED
-        yield f"Lane {lane}", f"share {share:g} of {shares:g}; {counted(len(mine), 'job type')}; {run}", now
+        yield f"Lane {lane}", f"share {share:g} of {shares:g}; {plural(len(mine), 'job type')}; {run}", now
 
 
 def _bound(jobs: Sequence[JobDesign], installation: Installation, measured: Measured) -> Row:
@@ -55,7 +55,7 @@ def _bound(jobs: Sequence[JobDesign], installation: Installation, measured: Meas
     if measured.live is None:
         return "Bound", rule, NOT_MEASURED
     slots = measured.live.slots
-    return "Bound", rule, f"{counted(slots, 'slot')}, weights of 1: at most {span(slots * 2 * longest)}"
+    return "Bound", rule, f"{plural(slots, 'slot')}, weights of 1: at most {span(slots * 2 * longest)}"
 
 
 def _limits(installation: Installation, measured: Measured) -> Iterator[Row]:
@@ -63,7 +63,7 @@ def _limits(installation: Installation, measured: Measured) -> Iterator[Row]:
     cap = "none" if installation.default_cap is None else f"{installation.default_cap}"
     capped = depth = weight = NOT_MEASURED
     if found is not None:
-        of = counted(found.count, "tenant")
+        of = plural(found.count, "tenant")
         capped = f"{of}, {found.uncapped} without a cap"
         depth = f"{of}, {found.without_depth_limit} without a limit"
         weight = f"the smallest is {found.lightest:g}" if found.lightest is not None else of

@@ -8,7 +8,7 @@ from jobops.contracts.catalog.chapters.fairness import longest_run_s
 from jobops.contracts.catalog.design import Chapter, JobDesign
 from jobops.contracts.catalog.facts import Installation, Measured
 from jobops.contracts.catalog.lines import outlasts_drain
-from jobops.contracts.catalog.words import NOT_BUILT, counted, listed, span
+from jobops.contracts.catalog.words import NOT_BUILT, listed, plural, span
 
 INTRO = "None of these is proven by the system itself. Each has somebody who can say whether it holds."
 COLUMNS = ("open risk", "if it is wrong", "who answers")
@@ -25,7 +25,7 @@ def _of_jobs(jobs: Sequence[JobDesign], installation: Installation) -> Iterator[
     told = [job for job in jobs if job.idempotent]
     if told:
         yield (
-            f"The idempotency of {counted(len(told), 'job type')} is a sentence, taken at its word",
+            f"The idempotency of {plural(len(told), 'job type')} is a sentence, taken at its word",
             "a second run, after a lost worker or by a replay, repeats the side effects",
             _owners(told),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from jobops.contracts.catalog.design import Chapter, JobDesign
 from jobops.contracts.catalog.facts import Installation, Measured
 from jobops.contracts.catalog.lines import outlasts_drain
-from jobops.contracts.catalog.words import NOT_BUILT, NOT_MEASURED, counted, listed, span
+from jobops.contracts.catalog.words import NOT_BUILT, NOT_MEASURED, listed, plural, span
 
 INTRO = (
     "A worker is a supervisor with its slots; each slot runs one job at a time in a process of its own. A worker needs "
@@ -27,7 +27,7 @@ def chapter(jobs: Sequence[JobDesign], installation: Installation, measured: Mea
 def _slots(installation: Installation, measured: Measured) -> Iterator[tuple[str, str, str]]:
     live = measured.live
     most = f"1 to {installation.most_slots} slots a worker (`manage.py worker --processes N`), any number of workers"
-    crew = f"{counted(live.workers, 'worker')}, {counted(live.slots, 'slot')}, {live.busy} busy" if live else ""
+    crew = f"{plural(live.workers, 'worker')}, {plural(live.slots, 'slot')}, {live.busy} busy" if live else ""
     yield "Slots", most, crew or NOT_MEASURED
     rule = "while the oldest waiting job gets older, all slots are busy and no cap or pause holds the work back"
     used = "" if live is None or live.used is None else f"{live.used:.0%} of slot time used, last 5 min"

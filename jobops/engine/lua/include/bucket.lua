@@ -1,5 +1,6 @@
 -- Token buckets: so many starts in so much time. A hash keeps rate (how many), rate_per (ms), tokens and tokens_at (us);
 -- one that keeps no tokens is full.
+-- @include foreign
 
 local ENOUGH = 1 - 1e-6 -- a token, but for what rounding took
 
@@ -15,7 +16,7 @@ local function tokens_now(rate, per, tokens, at)
 end
 
 local function keep_tokens(key, have)
-  rcall('HSET', key, 'tokens', string.format('%.17g', have), 'tokens_at', string.format('%.0f', now_us))
+  gcall('HSET', key, 'tokens', string.format('%.17g', have), 'tokens_at', string.format('%.0f', now_us))
 end
 
 -- As tokens_now, of a bucket that somebody wants to take from: after a clock that was set back it counts from now on,
@@ -33,8 +34,8 @@ end
 
 -- Puts a rate in force ('' none). What was gained at the old rate stays gained; a new bucket is full.
 local function set_rate(key, count, per_ms)
-  local f = rcall('HMGET', key, 'rate', 'rate_per', 'tokens', 'tokens_at')
+  local f = gcall('HMGET', key, 'rate', 'rate_per', 'tokens', 'tokens_at')
   local have = f[3] and tokens_now(f[1], f[2], f[3], f[4])
-  if count == '' or not have then rcall('HDEL', key, 'tokens', 'tokens_at') else keep_tokens(key, have) end
-  rcall('HSET', key, 'rate', count, 'rate_per', per_ms)
+  if count == '' or not have then gcall('HDEL', key, 'tokens', 'tokens_at') else keep_tokens(key, have) end
+  gcall('HSET', key, 'rate', count, 'rate_per', per_ms)
 end

@@ -1,6 +1,6 @@
 -- The pick. Lane with the least virtual time among those with a ring; tenant with the least in it; its oldest job that
 -- passes its gates.
--- @include unpark pop take
+-- @include unpark pop take idle
 
 local TRIES = 64       -- ring entries looked at in one call
 local HELD = 64        -- jobs sent into waiting rooms in one call
@@ -19,31 +19,6 @@ local function pick_lane(lanes)
   if best then return best, best_lane, first[1], tonumber(first[2]) end
 end
 
--- Rings are empty: who ran until now owes nobody, and the slot waits, at most until time opens something. Registered in
--- the same step, so that an enqueue between this answer and the slot's sleep finds it. Answers for how long (ms).
-local function wait_idle(slot, lanes, block)
-  local before = tonumber(rcall('HGET', CELL, 'lane_vnow') or 0)
-  local top = before
-  for _, lane in ipairs(lanes) do
-    if rcall('EXISTS', k('ring', lane)) == 0 then
-      local l = lane_of(lane)
-      if l.vmax > l.vnow then
-        l.vnow = l.vmax
-        rcall('HSET', k('lane', lane), 'vnow', l.vmax)
-        l.level = string.format('%.0f', rcall('HINCRBY', k('lane', lane), 'level', 1))
-      end
-      top = math.max(top, l.vtime)
-    end
-    rcall('ZADD', k('idle', lane), now + block + 250, slot)
-  end
-  if top > before then
-    rcall('HSET', CELL, 'lane_vnow', top)
-    rcall('HINCRBY', CELL, 'lane_level', 1)
-  end
-  local first = next_parked()
-  return first and math.min(block, math.max(1, first - now)) or block
-end
-
 -- Answers the job's record, or nil and for how long to wait (0: ask again at once).
 local function claim(slot, worker, token, lanes, block, was_idle)
   if was_idle then
@@ -54,13 +29,11 @@ local function claim(slot, worker, token, lanes, block, was_idle)
       if waiting == 0 then rcall('DEL', k('wake', lane)) else rcall('LTRIM', k('wake', lane), 0, waiting - 1) end
     end
   end
-  local cell = rcall('HMGET', CELL, 'paused', 'lane_vnow', 'lane_level', 'type_gates', 'parked')
-  if cell[1] == '1' then
-    first_parked = false -- nothing opens before somebody resumes
-    return nil, wait_idle(slot, lanes, block)
-  end
-  unpark(cell[5])
-  local met = {any_types = cell[4], held = 0, gates = {}}
+  if cell_read.paused == nil then read_cell('paused', 'lane_vnow', 'lane_level', 'type_gates', 'parked', 'lanes') end
+  if cell('paused') == '1' then return nil, wait_idle(slot, lanes, block, true) end
+  local parked = cell('parked')
+  if parked and parked ~= '' and (tonumber(parked) or 0) <= now then unpark() end
+  local met = {any_types = cell('type_gates'), held = 0, gates = {}}
   for _ = 1, TRIES do
     local lane, l, slug, score = pick_lane(lanes)
     if not lane then return nil, wait_idle(slot, lanes, block) end
@@ -70,11 +43,13 @@ local function claim(slot, worker, token, lanes, block, was_idle)
     else
       local id, h, passed, gates = pop(slug, lane, t, met)
       if id then
-        if l.vtime > tonumber(cell[2] or 0) then rcall('HSET', CELL, 'lane_vnow', l.vtime) end
-        local at = {slug = slug, lane = lane, score = score, lane_level = cell[3] or '0'}
-        return take(id, h, at, l, t, gates, slot, worker, token)
+        if l.vtime > tonumber(cell('lane_vnow') or 0) then
+          cell_read.lane_vnow = l.vtime
+          write_later(CELL, 'lane_vnow', l.vtime)
+        end
+        return take(id, h, {slug = slug, lane = lane, score = score}, l, t, gates, slot, worker, token)
       end
-      if passed > 0 then charge(slug, lane, t[1], t[5], 1) end -- nobody waits for what another's does not start
+      if passed > 0 then charge(slug, lane, 1) end -- nobody waits for what another's does not start
       note_oldest(slug, lane, t[8] == '1')
       if met.held >= HELD then return nil, 0 end
     end

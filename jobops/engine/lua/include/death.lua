@@ -1,40 +1,17 @@
 -- Out of the living: ended, cancelled or dead.
--- @include iso queue batch
+-- @include iso queue
 
 -- The job keeps its record for ttl seconds (nil: until taken into the database). job_type and key: the job's own. More
 -- fields of the record as name, value, …
 local function close_job(id, queue, slug, job_type, key, status, registry, ttl, ...)
   rcall('HSET', 'rq:job:' .. id, 'status', status, 'ended_at', iso_now(), 'jo_ended', now_text, 'worker_name', '', ...)
-  free_key(id, slug, job_type or '', key)
+  if key and key ~= '' then free_key(id, slug, job_type or '', key) end
   local second = math.floor(now / 1000)
   if now % 16 == 0 then rcall('ZREMRANGEBYSCORE', registry .. queue, '-inf', second) end -- now and then is enough
   if ttl then
     rcall('EXPIRE', 'rq:job:' .. id, ttl)
-    rcall('ZADD', registry .. queue, second + ttl, id)
+    rcall('ZADD', registry .. queue, string.format('%d', second + ttl), id)
   else
     rcall('ZADD', registry .. queue, '+inf', id)
   end
-end
-
-local function bury(lease, reason)
-  local job = 'rq:job:' .. lease.id
-  local f = rcall('HMGET', job, 'jo_type', 'jo_key', 'jo_batch', 'jo_replay_of')
-  close_job(lease.id, queue_name(lease.tenant, lease.lane), lease.tenant, f[1], f[2], 'failed', 'rq:failed:')
-  rcall('HSET', job, 'jo_reason', reason, 'jo_died', now)
-  rcall('PERSIST', job)
-  rcall('ZADD', k('dead'), now, lease.id .. ':' .. lease.attempt)
-  batch_ended(lease.id, f[3], f[4], 'dead')
-end
-
--- Its tenant was deleted while it ran, so it has nowhere to go back to.
-local function is_orphan(lease, job_uid)
-  local uid = rcall('HGET', k('tenant', lease.tenant), 'uid')
-  return not same_tenant(job_uid, uid) or (not uid and rcall('EXISTS', k('gone', lease.tenant)) == 1)
-end
-
--- A waiting job of a tenant that is no more.
-local function orphaned(lease)
-  rcall('HSET', 'rq:job:' .. lease.id, 'jo_error_class', 'TenantDeleted', 'jo_error',
-    'the tenant that it was enqueued for was deleted', 'jo_cause', 'unresolvable')
-  bury(lease, 'unresolvable')
 end

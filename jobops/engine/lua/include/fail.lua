@@ -1,5 +1,5 @@
 -- An attempt that did not succeed.
--- @include queue death
+-- @include queue bury
 
 local HISTORY = 50 -- attempts kept in the job's hash
 
@@ -10,12 +10,13 @@ local function restore(lease)
     'jo_max_attempts', lease.attempt, 'jo_lost_hash', '1', 'jo_replay_of', lease.replay_of or '')
 end
 
--- Writes how the attempt ended into the job's hash. Of one that ended well the record itself tells that.
-local function remember(lease, outcome, error_class, text)
+-- Writes how the attempt ended into the job's hash, and more fields of it as name, value, … Of one that ended well the
+-- record itself tells that.
+local function remember(lease, outcome, error_class, text, ...)
   local job = 'rq:job:' .. lease.id
   rcall('HSET', job, 'attempt:' .. lease.attempt, cjson.encode({n = lease.attempt, worker = lease.worker,
     started_at = math.floor(lease.started / 1000), ended_at = now, outcome = outcome, error_class = error_class,
-    error = text}))
+    error = text}), ...)
   if lease.attempt > HISTORY then rcall('HDEL', job, 'attempt:' .. (lease.attempt - HISTORY)) end
 end
 

@@ -4,10 +4,7 @@
 local function leave_flight(id, p)
   if not (p.lease or p.lease_hash or p.inflight or p.wip[1]) then return false end
   local lease = read_lease(id)
-  if lease then
-    let_go(lease)
-    rest_worker(lease)
-  end
+  if lease then let_go(lease) end
   rcall('DEL', k('lease', id))
   rcall('ZREM', k('leases'), id)
   rcall('ZREM', k('inflight', p.slug), id)
@@ -26,8 +23,8 @@ local function stay_in_flight(id, p)
   local added = rcall('ZADD', k('inflight', lease.tenant), 'NX', p.lease, id)
     + rcall('ZADD', 'rq:wip:' .. queue_name(lease.tenant, lease.lane), 'NX', '+inf', id .. ':' .. lease.token)
     + rcall('SADD', k('busy'), lease.tenant)
-  for _, gate in ipairs(lease.gates) do
-    added = added + rcall('ZADD', k('inflight', 'resource', gate), 'NX', p.lease, id)
+  for _, gate in ipairs(lease.gates or {}) do
+    added = added + gcall('ZADD', k('inflight', 'resource', gate), 'NX', p.lease, id)
   end
   return added > 0 and 'counted in flight again' or nil
 end

@@ -1,4 +1,5 @@
 -- A job that no lease speaks for.
+-- @include lost
 
 -- It is marked as running: its attempt ends as lost. Answers retry or dead.
 local function lose_leaseless(id, token, slug, lane)

@@ -44,15 +44,15 @@ local function places(id, queues)
     p.entries[p.queue] = entries(p.queue, id)
     p.wip = started_members(p.queue, id)
     p.inflight = rcall('ZSCORE', k('inflight', slug), id)
-    p.held = rcall('ZSCORE', k('held', p.queue), id)
+    p.held = peek(false, 'ZSCORE', k('held', p.queue), id)
   end
   for _, queue in ipairs(queues) do p.entries[queue] = p.entries[queue] or entries(queue, id) end
   local gates = {[p.waits] = true, [f[10] or ''] = true, ['type:' .. p.type] = true}
   if not f[1] then -- nothing tells where it may wait
-    for _, gate in ipairs(rcall('SMEMBERS', k('gates'))) do gates[gate] = true end
+    for _, gate in ipairs(peek({}, 'SMEMBERS', k('gates'))) do gates[gate] = true end
   end
   for gate in pairs(gates) do
-    if rcall('ZSCORE', k('waiting', gate), id) then table.insert(p.rooms, gate) end
+    if peek(false, 'ZSCORE', k('waiting', gate), id) then table.insert(p.rooms, gate) end
   end
   table.sort(p.rooms)
   p.lease = rcall('ZSCORE', k('leases'), id)

@@ -12,23 +12,29 @@ local FRONT = 32 -- jobs pushed to the front that are looked past for the oldest
 -- When the oldest waiting job became runnable, for backlog age; or out of the index when none waits, and out of the
 -- ring when those that do all wait at gates. held: false when none does.
 -- A queue is in the order of time but for those pushed to its front: they must not hide the age of what waits behind.
-local function note_oldest(slug, lane, held)
+-- popped: the record of the one that was first in it until now, if that is known: one that became runnable in the same
+-- instant changes nothing. Answers whether the queue has one.
+local function note_oldest(slug, lane, held, popped)
   local queue, oldest = 'rq:queue:' .. queue_name(slug, lane), nil
   for place = 0, FRONT do
     local id = rcall('LINDEX', queue, place)
     if not id then break end
-    local f = rcall('HMGET', 'rq:job:' .. id, 'jo_runnable', 'jo_front')
+    local f = redis.pcall('HMGET', 'rq:job:' .. id, 'jo_runnable', 'jo_front') -- one of another kind says nothing
+    if popped and held == false and f[1] == popped[18] and f[2] ~= '1' and popped[16] ~= '1' then return true end
+    popped = nil
     oldest = math.min(oldest or now, whole(f[1], now))
     if f[2] ~= '1' then break end
   end
-  if not oldest then rcall('ZREM', k('ring', lane), slug) end
-  local first = held ~= false and rcall('ZRANGE', k('held', queue_name(slug, lane)), 0, 0, 'WITHSCORES') or {}
+  local more = oldest ~= nil
+  if not more then rcall('ZREM', k('ring', lane), slug) end
+  local first = held ~= false and gcall('ZRANGE', k('held', queue_name(slug, lane)), 0, 0, 'WITHSCORES') or {}
   if first[1] then oldest = math.min(oldest or now, math.floor(tonumber(first[2]))) end
   if oldest then
-    rcall('ZADD', k('active', lane), string.format('%.0f', oldest), slug)
+    rcall('ZADD', k('active', lane), string.format('%d', oldest), slug)
   else
     rcall('ZREM', k('active', lane), slug)
   end
+  return more
 end
 
 -- noted: its record says already that it is queued, and since when.

@@ -5,32 +5,21 @@ local OFFERS = 16  -- waiters that go back in one step, when a gate opens wide
 local WINDOW = 16  -- queues that were offered room already, and have not taken it yet, that are looked past
 local STEPS = 64   -- turns looked at in one step
 
--- One that was sent back to this queue from this gate stands there still: a second one would be put before it.
-local function is_offered(queue, gate)
-  for place = 0, FRONT do
-    local id = rcall('LINDEX', 'rq:queue:' .. queue, place)
-    local f = id and rcall('HMGET', 'rq:job:' .. id, 'jo_front', 'jo_back') or {}
-    if f[2] == gate then return true end
-    if f[1] ~= '1' then return false end
-  end
-  return false
-end
-
--- To the first in turn whose tenant may start one more. Answers whether some went back, and the next place to look at.
-local function offer(gate, place, quiet)
-  local queue = rcall('ZRANGE', k('turns', gate), place, place)[1]
-  if not queue then return nil end
+-- To this one in turn, if its tenant may start one more. Answers whether some went back, and the next place to look at.
+-- While one that was sent back to this queue from this gate stands there still, no second one is.
+local function offer(gate, queue, place, quiet)
   local slug, lane = string.match(queue, '^(.+)%.([^.]+)$')
   local able, t = false, nil
   if slug then able, t = may_run(slug, lane) end
-  local id = able and rcall('ZRANGE', k('line', queue, gate), 0, 0)[1]
-  if not id then
+  local first = able and gcall('ZRANGE', k('line', queue, gate), 0, 0, 'WITHSCORES') or {}
+  if not first[1] then
     turns_leave(gate, queue) -- when its tenant may again, ring_enter_all() brings it back
     return false, place
   end
-  if is_offered(queue, gate) then return false, place + 1 end
+  local offered, after = front_run(queue, gate, tonumber(first[2]))
+  if offered then return false, place + 1 end
   turns_charge(gate, queue, t[1], lane)
-  return give_back(id, slug, lane, gate, quiet), place
+  return give_back(first[1], slug, lane, gate, quiet, after), place
 end
 
 -- Up to `most` waiters go back, as far as there is room. Whatever happens then, it is looked at again: when time alone
@@ -39,20 +28,23 @@ local function release(gate, most, quiet)
   local room, till, _, known = gate_room(gate)
   local left, place, steps = math.min(room, most), 0, 0
   while left > 0 and place < WINDOW and steps < STEPS do
-    local went, at = offer(gate, place, quiet)
-    if went == nil then break end
-    if went then left = left - 1 end
-    place, steps = at, steps + 1
+    local queue = gcall('ZRANGE', k('turns', gate), place, place)[1]
+    if not queue then break end
+    -- What somebody else's keys hold must not stop the others, nor whoever calls.
+    local fine, went, at = pcall(offer, gate, queue, place, quiet)
+    if not fine then turns_leave(gate, queue) end -- reconcile brings it back
+    if fine and went then left = left - 1 end
+    place, steps = fine and at or place, steps + 1
   end
-  if rcall('EXISTS', k('waiting', gate)) == 0 then
-    rcall('ZREM', k('parked'), 'resource:' .. gate)
+  if gcall('ZCARD', k('waiting', gate)) == 0 then
+    gcall('ZREM', k('parked'), 'resource:' .. gate)
     if not known then forget_bare(gate) end
   elseif room > 0 then
     park('resource:' .. gate, steps < STEPS and now + BACKSTOP_MS or now)
   elseif till then
     park('resource:' .. gate, till)
   else
-    rcall('ZREM', k('parked'), 'resource:' .. gate) -- an event opens it: a lease that ends, a person
+    gcall('ZREM', k('parked'), 'resource:' .. gate) -- an event opens it: a lease that ends, a person
   end
 end
 
@@ -61,7 +53,7 @@ local function turns_enter_all(slug)
   local gates = {}
   for _, lane in each_lane() do
     local queue = queue_name(slug, lane)
-    local lines = rcall('SMEMBERS', k('lines', queue))
+    local lines = gcall('SMEMBERS', k('lines', queue))
     if lines[1] and may_run(slug, lane) then
       for _, gate in ipairs(lines) do
         if turns_enter(gate, queue) then gates[gate] = true end

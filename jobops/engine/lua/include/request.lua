@@ -10,13 +10,14 @@ local function request(slot, seq)
   return 'new', s
 end
 
--- Writes down what this request was answered: how the lease before ended, which it got, or that it waits. waited: what
--- is written of that already.
-local function answer(slot, seq, settled, record, waits, waited)
+-- Writes down what this request was answered: how the lease before ended, which it got, or that it waits. s: what is
+-- written already.
+local function answer(slot, seq, settled, record, waits, s)
   local key, idle = k('slot', slot), waits and '1' or ''
-  rcall('HSET', key, 'seq', string.format('%.0f', seq), 'settled', settled, 'job', record and record[1] or '',
+  rcall('HSET', key, 'seq', ARGV[3], 'job', record and record[1] or '',
     'token', record and record[2] or '')
-  if idle ~= waited then rcall('HSET', key, 'idle', idle) end
+  if settled ~= s[5] then rcall('HSET', key, 'settled', settled) end
+  if idle ~= s[6] then rcall('HSET', key, 'idle', idle) end
   if seq % 16 == 1 then rcall('EXPIRE', k('slot', slot), 604800) end
 end
 
@@ -26,8 +27,8 @@ local function same_claim(s)
   local lease = read_lease(s[3])
   if not lease or lease.token ~= s[4] then return nil end
   local h = rcall('HMGET', 'rq:job:' .. s[3], unpack(FIELDS))
-  local l = rcall('HMGET', k('lease', s[3]), 'timeout', 'lease')
-  return {s[3], lease.token, lease.tenant, lease.lane, lease.type, lease.attempt, whole(h[4], 1), whole(l[1], 0),
-    whole(l[2], 0), h[7] or '', h[8] or '', h[9] or '', whole(h[10], 0), whole(h[11], 0), h[12] or '', h[14] or '',
+  local lease_ms, timeout = terms_of(rcall('HGET', k('lease', s[3]), 'terms'))
+  return {s[3], lease.token, lease.tenant, lease.lane, lease.type, lease.attempt, whole(h[4], 1), timeout or 0,
+    lease_ms or 0, h[7] or '', h[8] or '', h[9] or '', whole(h[10], 0), whole(h[11], 0), h[12] or '', h[14] or '',
     h[15] or '', math.floor(lease.started / 1000)}
 end

@@ -1,55 +1,69 @@
 -- The lane's ring: who may run, by virtual time. ring_enter() is its only way in.
--- @include bucket parked
-
--- A lane's share, vtime, vnow, vmax and level: read once a call, and written here too whenever they change.
-local lanes_read = {}
-local function lane_of(name)
-  local l = lanes_read[name]
-  if not l then
-    local f = rcall('HMGET', k('lane', name), 'share', 'vtime', 'vnow', 'vmax', 'level')
-    l = {share = tonumber(f[1] or 1), vtime = tonumber(f[2] or 0), vnow = tonumber(f[3] or 0),
-      vmax = tonumber(f[4] or 0), level = f[5] or '0'}
-    lanes_read[name] = l
-  end
-  return l
-end
+-- @include cell bucket parked
 
 local bare = {} -- lanes in whose ring nobody is, as this call has seen
 
-local all_lanes -- read once a call
-local function each_lane()
-  all_lanes = all_lanes or rcall('HKEYS', k('lanes'))
-  return ipairs(all_lanes)
+-- A tenant's fields as claims need them, read once a call for each lane: weight, cap, cap in the lane, paused, its
+-- virtual time there, uid, rate, and the hint that some of it waits at gates.
+local tenants_read = {}
+local function tenant_of(slug, lane)
+  local own = tenants_read[slug]
+  if not own then
+    own = {}
+    tenants_read[slug] = own
+  end
+  local t = own[lane]
+  if not t then
+    t = rcall('HMGET', k('tenant', slug), 'weight', 'cap', 'cap:' .. lane, 'paused', 'vt:' .. lane, 'uid', 'rate', 'held')
+    own[lane] = t
+  end
+  return t
 end
 
--- Is the tenant below its cap, and below its cap in this lane ('' or none: no cap)? running: how much of it is in
--- flight (nil: not counted yet).
-local function has_room(slug, lane, cap, lane_cap, running)
-  if cap and cap ~= '' and (running or rcall('ZCARD', k('inflight', slug))) >= tonumber(cap) then return false end
+local function note_time(slug, lane, time)
+  tenant_of(slug, lane)[5] = time
+  write_later(k('tenant', slug), 'vt:' .. lane, time)
+end
+
+-- The hint by which all others know that there is nothing to look for.
+local function note_held(slug, held)
+  for _, t in pairs(tenants_read[slug] or {}) do t[8] = held end
+  if held then rcall('HSET', k('tenant', slug), 'held', held) else rcall('HDEL', k('tenant', slug), 'held') end
+end
+
+-- How much of a tenant is in flight; whoever changes that says so here.
+local running_now = {}
+local still_busy = {} -- tenants that are among the busy, as a lease of theirs ended in this call
+local function running_of(slug)
+  local running = running_now[slug]
+  if not running then
+    running = rcall('ZCARD', k('inflight', slug))
+    running_now[slug] = running
+  end
+  return running
+end
+
+-- Is the tenant below its cap, and below its cap in this lane ('' or none: no cap)?
+local function has_room(slug, lane, cap, lane_cap)
+  if cap and cap ~= '' and running_of(slug) >= tonumber(cap) then return false end
   return not lane_cap or lane_cap == '' or rcall('ZCARD', 'rq:wip:' .. queue_name(slug, lane)) < tonumber(lane_cap)
 end
 
--- May this tenant start one more job in this lane? Answers that, and its policy's fields: 7 is its rate, 8 the hint
--- that some of it waits at gates. One that is only out of tokens is parked until it has one.
+-- May this tenant start one more job in this lane? Answers that, and its fields. One that is only out of tokens is
+-- parked until it has one.
 local function may_run(slug, lane)
-  local t = rcall('HMGET', k('tenant', slug), 'weight', 'cap', 'cap:' .. lane, 'paused', 'vt:' .. lane, 'uid', 'rate',
-    'held')
+  local t = tenant_of(slug, lane)
   if not t[1] or t[4] == '1' or not has_room(slug, lane, t[2], t[3]) then return false, t end
   if not t[7] or t[7] == '' then return true, t end
-  local b = rcall('HMGET', k('tenant', slug), 'rate_per', 'tokens', 'tokens_at')
-  local tokens, count, per = tokens_of(k('tenant', slug), t[7], b[1], b[2], b[3])
-  t.tokens, t.count, t.per = tokens, count, per
-  if not tokens or tokens >= ENOUGH then return true, t end
-  park('tenant:' .. slug, token_due(tokens, count, per))
-  return false, t
+  return has_token(slug, t), t
 end
 
 -- One token for a slot that waits for this lane; never more tokens than slots that wait.
 local function wake(lane)
   local idle = k('idle', lane)
   if rcall('ZCARD', idle) == 0 then return end
-  if rcall('HGET', CELL, 'paused') == '1' then return end -- it would find nothing, and wake itself again
-  rcall('ZREMRANGEBYSCORE', idle, '-inf', '(' .. string.format('%.0f', now))
+  if cell('paused') == '1' then return end -- it would find nothing, and wake itself again
+  rcall('ZREMRANGEBYSCORE', idle, '-inf', '(' .. now_text)
   local list = k('wake', lane)
   if rcall('LLEN', list) < rcall('ZCARD', idle) then
     rcall('LPUSH', list, '1')
@@ -67,45 +81,38 @@ local function ring_enter(slug, lane, quiet, filled)
     if not able then return false end
     local l = lane_of(lane)
     if rcall('ZCARD', ring) == 0 then
-      local floor = tonumber(rcall('HGET', CELL, 'lane_vnow') or 0)
-      if floor > l.vtime then
-        l.vtime = floor
-        rcall('HSET', k('lane', lane), 'vtime', floor)
-      end
+      local floor = tonumber(cell('lane_vnow') or 0)
+      if floor > l.vtime then lane_set(lane, 'vtime', floor) end
     end
-    local vt = string.format('%.17g', math.max(tonumber(t[5] or 0), l.vnow))
-    rcall('HSET', k('tenant', slug), 'vt:' .. lane, vt) -- later charges count from here, not from what was slept away
-    rcall('ZADD', ring, vt, slug)
+    local time = math.max(tonumber(t[5] or 0), l.vnow)
+    note_time(slug, lane, time) -- later charges count from here, not from what was slept away
+    rcall('ZADD', ring, string.format('%d', time), slug)
     bare[lane] = nil
   end
   if not quiet then wake(lane) end
   return true
 end
 
+-- Worker time in ms as virtual time, which is in whole microseconds: of others Redis would keep the texts, and read all of
+-- a ring's to change one.
+local function virtual(ms, part) return math.floor(ms * 1000 / part + 0.5) end
+
 -- Charge (or, below zero, give back) worker time in ms to a tenant and to its lane. Without a weight the tenant was
--- deleted while its job ran: nobody is left to pay. before: its virtual time in this lane.
+-- deleted while its job ran: nobody is left to pay.
 -- What is given back must have been charged since the ring (the lanes) were last levelled: the level counts what was
 -- charged until then, and below it nobody may come. level and lane_level: as they were when it was charged.
 -- Answers whether the tenant was seen in the ring.
-local function charge(slug, lane, weight, before, ms, level, lane_level)
-  if ms == 0 or not weight then return false end
-  local l, in_ring, more = lane_of(lane), false, {}
+local function charge(slug, lane, ms, level, lane_level)
+  local t = tenant_of(slug, lane)
+  if ms == 0 or not t[1] then return false end
+  local l, in_ring = lane_of(lane), false
   if ms > 0 or l.level == level then
-    local time = tonumber(before or 0) + ms / weight
-    local text = string.format('%.17g', time)
-    rcall('HSET', k('tenant', slug), 'vt:' .. lane, text)
-    in_ring = rcall('ZADD', k('ring', lane), 'XX', 'CH', text, slug) == 1
-    if time > l.vmax then
-      l.vmax = time
-      more = {'vmax', text}
-    end
+    local time = tonumber(t[5] or 0) + virtual(ms, t[1])
+    note_time(slug, lane, time)
+    in_ring = rcall('ZADD', k('ring', lane), 'XX', 'CH', string.format('%d', time), slug) == 1
+    if time > l.vmax then lane_set(lane, 'vmax', time) end
   end
-  if ms > 0 or (rcall('HGET', CELL, 'lane_level') or '0') == lane_level then
-    l.vtime = l.vtime + ms / l.share
-    more[#more + 1] = 'vtime'
-    more[#more + 1] = string.format('%.17g', l.vtime)
-  end
-  if more[1] then rcall('HSET', k('lane', lane), unpack(more)) end
+  if ms > 0 or (cell('lane_level') or '0') == lane_level then lane_set(lane, 'vtime', l.vtime + virtual(ms, l.share)) end
   return in_ring
 end
 

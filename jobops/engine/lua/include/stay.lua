@@ -5,8 +5,8 @@ local function leave_rooms(id, p, but)
   local left = false
   for _, gate in ipairs(p.rooms) do
     if gate ~= but then
-      rcall('ZREM', k('waiting', gate), id)
-      rcall('ZREM', k('line', p.queue, gate), id)
+      gcall('ZREM', k('waiting', gate), id)
+      gcall('ZREM', k('line', p.queue, gate), id)
       if not but then leave_room(id, p.slug, p.lane, gate) end
       left = true
     end
@@ -20,9 +20,9 @@ end
 
 -- It stands wherever one does that waits for this gate. Answers whether it had not.
 local function stay_in_room(id, p)
-  local score = rcall('ZSCORE', k('line', p.queue, p.waits), id)
-  local whole_room = score and p.held and rcall('ZSCORE', k('waiting', p.waits), id)
-    and rcall('SISMEMBER', k('lines', p.queue), p.waits) == 1
+  local score = gcall('ZSCORE', k('line', p.queue, p.waits), id)
+  local whole_room = score and p.held and gcall('ZSCORE', k('waiting', p.waits), id)
+    and gcall('SISMEMBER', k('lines', p.queue), p.waits) == 1
   if whole_room then return false end
   local f = rcall('HMGET', 'rq:job:' .. id, 'jo_order', 'jo_runnable')
   local order = tonumber(score or f[1] or '') or whole(f[2], now)

@@ -2,39 +2,40 @@
 -- and who comes in does so at the time of the first, or at its own if that is later. In the turns stand only those
 -- whose tenant could start one more, as far as is known. What one owes that left stands in turned, until the ring has
 -- passed it, or all are gone.
+-- @include foreign
 
 local function turns_enter(gate, queue)
   local turns, turned = k('turns', gate), k('turned', gate)
-  if rcall('ZSCORE', turns, queue) then return false end
-  local first, time = rcall('ZRANGE', turns, 0, 0, 'WITHSCORES'), 0
+  if gcall('ZSCORE', turns, queue) then return false end
+  local first, time = gcall('ZRANGE', turns, 0, 0, 'WITHSCORES'), 0
   if first[1] then
-    time = math.max(tonumber(first[2]), tonumber(rcall('ZSCORE', turned, queue) or 0))
-    rcall('ZREM', turned, queue)
+    time = math.max(tonumber(first[2]), tonumber(gcall('ZSCORE', turned, queue) or 0))
+    gcall('ZREM', turned, queue)
   else
     rcall('DEL', turned)
   end
-  rcall('ZADD', turns, time, queue)
+  gcall('ZADD', turns, time, queue)
   return true
 end
 
 local function turns_leave(gate, queue)
   local turns, turned = k('turns', gate), k('turned', gate)
-  local time = tonumber(rcall('ZSCORE', turns, queue) or '')
+  local time = tonumber(gcall('ZSCORE', turns, queue) or '')
   if not time then return end
-  rcall('ZREM', turns, queue)
-  local first = rcall('ZRANGE', turns, 0, 0, 'WITHSCORES')
+  gcall('ZREM', turns, queue)
+  local first = gcall('ZRANGE', turns, 0, 0, 'WITHSCORES')
   if not first[1] then
     rcall('DEL', turned)
     return
   end
-  rcall('ZREMRANGEBYSCORE', turned, '-inf', first[2])
-  if time > tonumber(first[2]) then rcall('ZADD', turned, time, queue) end
+  gcall('ZREMRANGEBYSCORE', turned, '-inf', first[2])
+  if time > tonumber(first[2]) then gcall('ZADD', turned, time, queue) end
 end
 
 local function turns_charge(gate, queue, weight, lane)
   local share = tonumber(rcall('HGET', k('lanes'), lane) or '') or 1
   local cost = 1 / ((tonumber(weight or '') or 1) * share)
   local turns = k('turns', gate)
-  local time = tonumber(rcall('ZSCORE', turns, queue) or '')
-  if time then rcall('ZADD', turns, time + cost, queue) end
+  local time = tonumber(gcall('ZSCORE', turns, queue) or '')
+  if time then gcall('ZADD', turns, time + cost, queue) end
 end
