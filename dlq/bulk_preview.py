@@ -12,6 +12,7 @@ from django.utils import timezone
 from dlq.errors import NotReplayable
 from dlq.models import BulkAction, BulkMember, DeadLetter
 from dlq.replaying import KEY_IS_HELD, key_refusals, replay_job
+from dlq.second_run import may_have_run, may_have_run_already
 from dlq.services import TOO_LATE, UNDO_FOR
 from dlq.states import TRANSITIONS, Event, why_not
 
@@ -51,13 +52,15 @@ class Shares:
 class Preview:
     """``chosen`` = ``will_do`` + the sum of ``skipped`` (why → how many). ``unchecked``: of ``will_do``, those whose
     arguments are looked at only when their turn comes. ``resumable``: those of ``will_do`` that have a checkpoint to
-    resume from. ``oldest``: the first death. ``sample``: the first of them."""
+    resume from. ``uncertain``: those of ``will_do`` whose work may be done already, without any record of it.
+    ``oldest``: the first death. ``sample``: the first of them."""
 
     chosen: int
     will_do: int
     skipped: Mapping[str, int]
     unchecked: int
     resumable: int
+    uncertain: int
     tenants: Shares
     jobs: Shares
     oldest: datetime | None
@@ -72,6 +75,7 @@ class _Sums:
     tenants: dict[str, Share] = field(default_factory=dict)
     jobs: dict[str, Share] = field(default_factory=dict)
     resumable: int = 0
+    uncertain: int = 0
 
     def shares(self, tenant: str, job: str) -> tuple[Share, Share]:
         return self.tenants.setdefault(tenant, Share(tenant)), self.jobs.setdefault(job, Share(job))
@@ -85,6 +89,7 @@ class _Sums:
             self.skipped[why] += group["n"]
         else:
             self.resumable += group["resumable"]
+            self.uncertain += group["uncertain"]
 
     def skip(self, tenant: str, job: str, why: str, count: int = 1) -> None:
         for share in self.shares(tenant, job):
@@ -105,6 +110,7 @@ def preview(bulk: BulkAction) -> Preview:
     for letter, why in _unfit(checked):
         sums.skip(letter.tenant_slug, letter.job_type, why)
         sums.resumable -= bool(letter.checkpoint)
+        sums.uncertain -= may_have_run_already(letter)
     for tenant, job, count in _too_late(bulk) if event is Event.UNDO else ():
         sums.skip(tenant, job, TOO_LATE, count)
     chosen = sum(share.chosen for share in sums.tenants.values())
@@ -114,6 +120,7 @@ def preview(bulk: BulkAction) -> Preview:
         skipped=dict(sums.skipped.most_common()),
         unchecked=max(0, will_do - len(checked)) if event is Event.REPLAY else 0,
         resumable=max(0, sums.resumable) if event is Event.REPLAY else 0,
+        uncertain=max(0, sums.uncertain) if event is Event.REPLAY else 0,
         tenants=_shares(sums.tenants.values()),
         jobs=_shares(sums.jobs.values()),
         oldest=min((share.oldest for share in sums.tenants.values() if share.oldest), default=None),
@@ -125,7 +132,8 @@ def _groups(bulk: BulkAction) -> Iterable[Mapping[str, Any]]:
     members = BulkMember.objects.filter(bulk=bulk).order_by()
     groups = members.values("letter__tenant_slug", "letter__job_type", "letter__state", "state")
     resumable = Count("pk", filter=~Q(letter__checkpoint=""))
-    return groups.annotate(n=Count("pk"), oldest=Min("letter__dead_at"), resumable=resumable)
+    uncertain = Count("pk", filter=may_have_run("letter__"))
+    return groups.annotate(n=Count("pk"), oldest=Min("letter__dead_at"), resumable=resumable, uncertain=uncertain)
 
 
 def _candidates(bulk: BulkAction, event: Event) -> QuerySet[DeadLetter]:

@@ -97,6 +97,15 @@ def groups_outlive_a_flush() -> Iterator[None]:
     post_migrate.disconnect(make_groups, sender=sender)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def transactional_tests_end_cheaply(groups_outlive_a_flush: None) -> Iterator[None]:
+    """See `tests.emptying`."""
+    from tests.emptying import tables_emptied_cheaply
+
+    with tables_emptied_cheaply():
+        yield
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs the database, so that `-m django_db` finds it all, and skip what needs a browser we lack."""

@@ -21,7 +21,7 @@ class BatchCounts:
     """How a batch stands in Redis. ``left``: members that wait or run; ``dead``: their letter is to be drained;
     ``dropped``: a person discarded their letter; ``lost``: nothing is known of them any more.
 
-    ``changed_ms``: when it changed last, if that is still to be told (``batch_ack``), else None.
+    ``changed_us``: when it changed last, if that is still to be told (``batch_ack``), else None.
     """
 
     left: int = 0
@@ -32,7 +32,7 @@ class BatchCounts:
     cancelled: int = 0
     coalesced: int = 0
     lost: int = 0
-    changed_ms: int | None = None
+    changed_us: int | None = None
 
     @property
     def known(self) -> int:
@@ -66,9 +66,9 @@ class BatchCommands(Commands):
             for start in range(0, len(members), CHUNK)
         )
 
-    def batch_ack(self, batch: str, changed_ms: int) -> bool:
+    def batch_ack(self, batch: str, changed_us: int) -> bool:
         """What had changed by then is in the database. False: it has changed since, and stays to be told."""
-        return bool(self._call("batch_ack", batch, changed_ms))
+        return bool(self._call("batch_ack", batch, changed_us))
 
     def batch_forget(self, batch: str) -> int:
         """Forgets a batch that is over. Answers how many keys of it there were."""
@@ -77,7 +77,7 @@ class BatchCommands(Commands):
     def batch_touch(self, batch: str) -> None:
         """Has the batch looked at, as if it had changed now."""
         seconds, micros = self.redis.time()
-        self.redis.zadd(self.keys.batches(), {batch: int(seconds) * 1000 + int(micros) // 1000})
+        self.redis.zadd(self.keys.batches(), {batch: int(seconds) * 1_000_000 + int(micros)})
 
     def batches_changed(self, limit: int = 100) -> list[str]:
         """The batches of which something is to be told, the one that changed first in front.
@@ -122,7 +122,7 @@ def _counts(answer: Sequence[Any]) -> BatchCounts:
         dead=dead,
         dropped=dropped,
         **{how: by_how.get(how, 0) for how in ("succeeded", "discarded", "cancelled", "coalesced", "lost")},
-        changed_ms=int(float(changed)) if changed else None,
+        changed_us=int(float(changed)) if changed else None,
     )
 
 

@@ -38,13 +38,18 @@ class Report:
     dry_run: bool = False
     would_do: int = 0
     unchecked: int = 0
+    uncertain: int = 0
     bulk: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The keys that scripts rely on, and some more."""
         shown: dict[str, Any] = {"matched": self.matched, "done": self.done, "skipped": self.skipped}
         shown |= {"skipped_for": self.skipped_for, "dry_run": self.dry_run, "bulk": self.bulk}
-        return shown | ({"would_do": self.would_do, "unchecked": self.unchecked} if self.dry_run else {})
+        return shown | (
+            {"would_do": self.would_do, "unchecked": self.unchecked, "uncertain": self.uncertain}
+            if self.dry_run
+            else {}
+        )
 
     def as_text(self) -> str:
         """A few lines for people."""
@@ -57,6 +62,10 @@ class Report:
             head = f"{head}, {self.skipped:,} skipped: {reasons}"
         if self.unchecked:
             head = f"{head}\nthe arguments of {self.unchecked:,} are looked at only when their turn comes"
+        if self.uncertain:
+            head = (
+                f"{head}\n{self.uncertain:,} may have taken effect already: look at them first, a replay does it again"
+            )
         if self.kind == "discard" and self.done:
             head = f"{head}\n`manage.py dlq undo --bulk {self.bulk}` opens them again"
         return head
@@ -88,7 +97,17 @@ def perform(
     bulk.delete()
     skipped = dict(seen.skipped)
     skips = sum(skipped.values())
-    return Report(kind, seen.chosen, 0, skips, skipped, dry_run, would_do=seen.will_do, unchecked=seen.unchecked)
+    return Report(
+        kind,
+        seen.chosen,
+        0,
+        skips,
+        skipped,
+        dry_run,
+        would_do=seen.will_do,
+        unchecked=seen.unchecked,
+        uncertain=seen.uncertain,
+    )
 
 
 def finish(bulk: BulkAction) -> Report:

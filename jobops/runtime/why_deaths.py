@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dlq.models import DeadLetter
+from dlq.second_run import is_unknown
 from jobops.contracts.catalog.words import plural
 from jobops.engine.records import JobView
 from jobops.runtime.job_texts import brief_error
@@ -21,6 +22,8 @@ def death(job: JobView, letter: DeadLetter | None) -> Reason:
     """Why it died, with the error's class and text (masked), and what its dead letter is now. ``name``: the state of
     the letter."""
     cause = _CAUSES.get(job.reason, "It gave up after {attempts}")
+    if is_unknown(job.error_class):
+        cause = "It stopped at attempt {number}, as nobody knows whether an earlier run took effect"
     told = brief_error(job, job.error_class, job.error)
     text = cause.format(attempts=plural(job.attempts, "attempt"), number=job.attempts) + (f": {told}" if told else "")
     if letter is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dlq.errors import NotReplayable
 from dlq.models import DeadLetter, State
 from dlq.replaying import replay_job
+from dlq.second_run import is_unknown
 from jobops.contracts import registry
 from jobops.engine.records import JobView
 from jobops.runtime.why_records import OPEN_ENDED, Help, Kind, Link, Reason
@@ -133,7 +134,8 @@ def _dead(reason: Reason, job: JobView) -> list[Help]:
         return []
     letter = reason.link.id
     discard = Help("discard", "discard it", _manage("dlq", "discard", letter, "--reason", "WHY"), reason.link)
-    replay = Help("replay", f"{_BEFORE.get(job.reason, '')}replay it", _manage("dlq", "replay", letter), reason.link)
+    first = _LOOK if is_unknown(job.error_class) else _BEFORE.get(job.reason, "")
+    replay = Help("replay", f"{first}replay it", _manage("dlq", "replay", letter), reason.link)
     if registry.resolve(job.job_type) is None:  # a replay would be refused until then
         first = f"deploy code that has the job type {job.job_type}, to the workers and here; then replay it"
         return [Help("deploy worker", first), discard]
@@ -148,6 +150,7 @@ def _dead(reason: Reason, job: JobView) -> list[Help]:
     return [replay, discard]
 
 
+_LOOK = "look on the other side whether it took effect, as a replay does it again; if it did not, "
 _BEFORE = {
     "poison": "mend the code or the data, as the same run would end the same; then ",
     "timeout": "see why it took so long, or give its job type a longer timeout; then ",

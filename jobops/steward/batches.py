@@ -68,8 +68,8 @@ class BatchCounting:
             if _is_cleared(noted, counts):
                 batch_cleared(batch.pk)
                 return
-        if counts.changed_ms is not None:
-            scripts.batch_ack(batch.pk, counts.changed_ms)
+        if counts.changed_us is not None:
+            scripts.batch_ack(batch.pk, counts.changed_us)
 
     def _cancel(self, context: Context, batch: Batch) -> bool:
         """Cancel a portion of its waiting members; answers whether this goes on."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from dlq.models import DeadLetter, Reason, ReplayRun, State
+from dlq.second_run import is_unknown
 from jobops.web.formats import clock, duration, plural
 from jobops.web.job_words import plain_name
 from jobops.web.words import Look
@@ -58,6 +59,8 @@ def letter_title(letter: DeadLetter, *, staff: bool) -> str:
 
 
 def _why(letter: DeadLetter) -> str:
+    if is_unknown(letter.error_class):
+        return "may have done its work: nobody knows"
     tried = plural(letter.attempts, "attempt")
     return {
         Reason.EXHAUSTED: f"failed in every one of {tried}" if letter.attempts > 1 else "failed in its only attempt",

@@ -13,6 +13,8 @@ from tests.browser.conftest import SignIn
 from tests.browser.test_look import WIDTHS, problems
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 
 @pytest.fixture
 def acme(world: World) -> Tenant:

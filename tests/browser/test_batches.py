@@ -13,6 +13,8 @@ from tests.browser.conftest import SignIn
 from tests.browser.test_look import problems
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 BOXES = "found => found.map(each => { const r = each.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })"
 
 LINES = (
@@ -58,7 +60,6 @@ def test_the_figures_stand_in_columns_of_one_width(
     assert lines == [[float(place % columns > 0), float(place >= columns)] for place in range(4)], "a line between two"
 
 
-@pytest.mark.look
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("role", [Role.ON_CALL, Role.TENANT_VIEWER])
 def test_they_fit_and_can_be_used_by_all(

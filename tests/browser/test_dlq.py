@@ -12,7 +12,7 @@ from dlq.models import BulkAction, DeadLetter, ReplayRun
 from tenants.models import Tenant
 from tenants.roles import Role
 from tests.browser.conftest import PASSWORD, SignIn
-from tests.browser.test_live import LIVE, tick
+from tests.browser.test_live import LIVE, tick, with_a_clock
 from tests.browser.test_look import WIDTHS, problems, unreadably_small
 from tests.web.bulks import replayable
 from tests.web.world import World
@@ -78,7 +78,7 @@ def test_all_of_a_page_all_that_match_and_none(sign_in: SignIn, world: World) ->
 def test_a_replay_is_followed_to_its_end(sign_in: SignIn, world: World) -> None:
     acme = world.tenant("acme")
     letters = [replayable(world, acme) for _ in range(2)]
-    page = sign_in(Role.ON_CALL, following="/dlq/")
+    page = with_a_clock(sign_in(Role.ON_CALL, following="/dlq/"))
     page.get_by_label("Tick all on this page").check()
     page.get_by_role("button", name="Replay").click()
     page.get_by_role("button", name="Replay 2").click()
@@ -86,8 +86,10 @@ def test_a_replay_is_followed_to_its_end(sign_in: SignIn, world: World) -> None:
     page.get_by_role("link", name="See how it goes on").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("is running: 0 of 2 done")
     ReplayRun.objects.filter(letter=letters[0]).update(state="succeeded")
+    tick(page, 6_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text("is running: 1 of 2 done", timeout=15_000)
     ReplayRun.objects.filter(letter=letters[1]).update(state="died")
+    tick(page, 6_000)
     heading = re.compile("is over: 1 succeeded, 1 is open again")
     expect(page.get_by_role("heading", level=1)).to_have_text(heading, timeout=15_000)
     expect(page.locator("[data-live-line]")).to_contain_text("As of ")

@@ -16,6 +16,8 @@ from tests.browser.test_dlq import polled
 from tests.web.bulks import draft, replayable
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 # Words that stand on more than one line, of those that would fit into a column.
 BROKEN_WORDS = """() => {
   const broken = [];

@@ -11,6 +11,8 @@ from tests.browser.conftest import SignIn
 from tests.web.bulks import replayable
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 
 @pytest.fixture
 def letters(world: World) -> list[DeadLetter]:

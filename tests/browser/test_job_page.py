@@ -13,8 +13,11 @@ from jobops.engine.records import Outcome, Policy
 from tenants.models import Tenant
 from tenants.roles import Role
 from tests.browser.conftest import SignIn
+from tests.browser.test_live import tick, with_a_clock
 from tests.browser.test_look import problems
 from tests.web.world import World
+
+pytestmark = pytest.mark.look
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +54,6 @@ def is_narrow_enough(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
 
 
-@pytest.mark.look
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_state_fits_and_can_be_used_by_all(
     sign_in: SignIn, world: World, live_server: object, theme: str
@@ -73,12 +75,12 @@ def test_a_reason_that_is_being_typed_outlives_the_polls(sign_in: SignIn, world:
     world.tenant("acme")
     running = world.enqueue("acme")
     world.claim()
-    page = sign_in(Role.ON_CALL, following=f"/jobs/{running}/")
+    page = with_a_clock(sign_in(Role.ON_CALL, following=f"/jobs/{running}/"))
     page.get_by_role("link", name="Stop").click()
     page.get_by_label("Why?").fill("wrong file")
     page.get_by_label("Run it again at once").check()
     with page.expect_response(lambda answer: "/live/jobs/" in answer.url):
-        pass
+        tick(page, 6_000)
     expect(page.get_by_label("Why?")).to_have_value("wrong file")
     expect(page.get_by_label("Run it again at once")).to_be_checked()
     page.get_by_role("button", name="Stop it").click()
@@ -92,7 +94,8 @@ def test_the_reasons_change_by_themselves(sign_in: SignIn, world: World) -> None
     world.worker()
     waiting = world.enqueue("acme")
     world.engine.scripts.pause("acme")
-    page = sign_in(Role.ON_CALL, following=f"/jobs/{waiting}/")
+    page = with_a_clock(sign_in(Role.ON_CALL, following=f"/jobs/{waiting}/"))
     expect(page.locator('[data-kind="tenant_paused"]')).to_be_visible()
     world.engine.scripts.resume("acme")
+    tick(page, 6_000)
     expect(page.locator('[data-kind="tenant_paused"]')).to_be_hidden(timeout=30_000)

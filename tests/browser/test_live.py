@@ -16,6 +16,7 @@ from tests.tools import wait_for
 from tests.web.world import World
 
 LIVE = re.compile(r"/live/")
+pytestmark = pytest.mark.look
 
 
 def polls(page: Page) -> list[str]:
@@ -23,6 +24,13 @@ def polls(page: Page) -> list[str]:
     sent: list[str] = []
     page.on("request", lambda request: LIVE.search(request.url) and sent.append(request.url))
     return sent
+
+
+def with_a_clock(page: Page) -> Page:
+    """The page anew, with a clock that `tick` moves."""
+    page.clock.install()
+    page.reload()
+    return page
 
 
 def tick(page: Page, milliseconds: int) -> None:
@@ -62,11 +70,12 @@ def test_numbers_change_while_typed_text_scroll_focus_and_nodes_stay(sign_in: Si
 
 def test_a_focused_link_and_a_half_written_reason_survive_a_poll(sign_in: SignIn, world: World) -> None:
     world.tenant("acme")
-    page = sign_in(Role.ON_CALL, following="/tenants/acme/")
+    page = with_a_clock(sign_in(Role.ON_CALL, following="/tenants/acme/"))
     reason = page.get_by_label("Why?")
     reason.fill("because of the")
     with page.expect_response(LIVE, timeout=15_000):
         world.enqueue("acme")
+        tick(page, 6_000)
     expect(page.locator("#q-bulk td[data-l='Waiting']")).to_have_text("1", timeout=15_000)
     expect(reason).to_have_value("because of the")
     expect(reason).to_be_focused()
@@ -74,9 +83,10 @@ def test_a_focused_link_and_a_half_written_reason_survive_a_poll(sign_in: SignIn
 
 def test_the_title_changes_with_the_state(sign_in: SignIn, world: World) -> None:
     world.tenant("acme")
-    page = sign_in(Role.ON_CALL)
+    page = with_a_clock(sign_in(Role.ON_CALL))
     expect(page.get_by_role("heading", level=1)).to_have_text("All is calm, and nothing is waiting.")
     world.enqueue("acme")
+    tick(page, 6_000)
     expect(page.get_by_role("heading", level=1)).to_have_text("No worker is running, and 1 job waits.", timeout=15_000)
     expect(page).to_have_title("Overview · jobops")
 
@@ -86,8 +96,9 @@ def test_a_session_that_ends_between_polls_sends_the_whole_page_to_sign_in_and_b
 ) -> None:
     """HX-01."""
     world.tenant("acme")
-    page = sign_in(Role.ON_CALL, following="/tenants/acme/?from=mail")
+    page = with_a_clock(sign_in(Role.ON_CALL, following="/tenants/acme/?from=mail"))
     Session.objects.all().delete()
+    page.clock.run_for(6_000)
     page.wait_for_url(re.compile(r"/login/\?next="), timeout=15_000)
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     expect(page.get_by_text("Your session has ended")).to_be_visible()
@@ -169,15 +180,16 @@ def test_a_hidden_tab_does_not_poll_and_asks_at_once_when_it_is_seen_again(sign_
 def test_a_job_page_follows_its_job_to_the_end_and_then_rests(sign_in: SignIn, world: World) -> None:
     world.tenant("acme")
     job = world.enqueue("acme", "shop.jobs.send")
-    page = sign_in(Role.ON_CALL, following=f"/jobs/{job}/")
+    page = with_a_clock(sign_in(Role.ON_CALL, following=f"/jobs/{job}/"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("send waits")
     claimed = world.claim()
+    tick(page, 6_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text("send is running", timeout=15_000)
     world.settle(claimed, Outcome.succeeded())
+    tick(page, 6_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text("send succeeded", timeout=15_000)
     expect(page.locator("[data-live-line]")).to_contain_text("As of ")
     sent = polls(page)
-    page.clock.install()
     for _ in range(5):
         tick(page, 5_000)
     assert sent == []

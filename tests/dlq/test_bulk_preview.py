@@ -14,6 +14,7 @@ from dlq.bulk import bulk_confirm, bulk_draft
 from dlq.bulk_preview import preview
 from dlq.bulk_run import run_batch
 from dlq.models import BulkAction, DeadLetter, State
+from jobops.management.dlq_bulk import perform
 from tests.dlq.letters import letter, letters
 from tests.runtime import factory  # registers tests.echo
 from tests.tenants.people import new_tenant
@@ -95,3 +96,16 @@ def test_a_discard_takes_what_is_open_whatever_it_holds() -> None:
     seen = preview(draft("discard", only_tenants=[acme.pk]))
     assert (seen.chosen, seen.will_do, seen.unchecked) == (3, 1, 0)
     assert seen.skipped == {"already discarded": 1, "you may not discard the dead letters of their tenant": 1}
+
+
+def test_those_whose_work_may_be_done_already_are_counted() -> None:
+    """tests.echo says why a second run of it is safe: what is cut off of it is no cause for care; tests.gone is not."""
+    acme = new_tenant("acme")
+    letter(acme, error_class="jobops.OutcomeUnknown")
+    letter(acme, error_class="jobops.OutcomeUnknown", job_type="tests.gone")  # skipped: nobody knows its type
+    letter(acme, reason="worker_lost")
+    letters(acme, 2)
+    assert preview(draft()).uncertain == 1
+    assert preview(draft("discard")).uncertain == 0
+    text = perform("replay", DeadLetter.objects.all(), chosen="all", dry_run=True).as_text()
+    assert "1 may have taken effect already" in text

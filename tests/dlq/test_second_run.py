@@ -42,3 +42,15 @@ def test_it_says_what_the_contract_promises_and_else_what_is_known() -> None:
         assert "not registered" in second_run(DeadLetter(job_type="gone", history=[])).text
         told = second_run(DeadLetter(job_type="unsaid", reason="worker_lost", attempts=5, history=[]))
         assert told.text == "May have taken effect: worker lost in attempt 5."
+
+
+def test_what_nobody_knows_is_not_safe_whatever_the_contract_says() -> None:
+    """The contract speaks of the job; the effect of a ``once`` in it is what is in doubt."""
+    with temporary_registry():
+
+        @job(name="safe", idempotent="upserts by invoice id.", owner="o", drain_sla="1h", timeout="1s")
+        def safe() -> None: ...
+
+        told = second_run(DeadLetter(job_type="safe", history=[], error_class="jobops.OutcomeUnknown"))
+        assert told.tone == "danger"
+        assert told.text == "May have taken effect: nobody knows how an earlier run ended. A replay does it again."

@@ -9,6 +9,7 @@ from jobops.engine.client import Engine
 from jobops.engine.records import Outcome, Policy
 from jobops.engine.scripts import Scripts
 from tests.engine.helpers import Slot, dump, expire, job, status
+from tests.engine.virtual_time import VirtualScripts, virtual
 
 POISON = Outcome.failed("poison", "ValueError", "no such row")
 DISCARD = Outcome.discarded("Discard", "gone")
@@ -134,13 +135,31 @@ def test_a_change_stays_to_be_told_until_exactly_it_is_committed(engine: Engine,
     slot = Slot(scripts)
     slot.run()
     assert scripts.batches_changed() == ["b1"]
-    seen = scripts.batch_state("b1").changed_ms
+    seen = scripts.batch_state("b1").changed_us
     assert seen is not None
     engine.redis.zadd(engine.keys.batches(), {"b1": seen + 1})
     assert not scripts.batch_ack("b1", seen)
     assert scripts.batch_ack("b1", seen + 1)
     assert scripts.batches_changed() == []
-    assert scripts.batch_state("b1").changed_ms is None
+    assert scripts.batch_state("b1").changed_us is None
+
+
+def test_a_change_within_the_millisecond_of_the_one_that_was_read_stays_to_be_told(engine: Engine) -> None:
+    scripts = virtual(engine).scripts
+    assert isinstance(scripts, VirtualScripts)
+    scripts.set_policy(Policy("acme", cap=None))
+    fill(scripts, "a", "b")
+    first, second = Slot(scripts, "first"), Slot(scripts, "second")
+    first.need()
+    second.need()
+    scripts.set_clock(100.1)
+    first.settle()
+    seen = scripts.batch_state("b1")
+    assert (seen.left, seen.changed_us is not None) == (1, True)
+    scripts.set_clock(100.9)
+    second.settle()
+    assert not scripts.batch_ack("b1", seen.changed_us or 0)
+    assert scripts.batches_changed() == ["b1"]
 
 
 def test_what_is_no_batch_stands_in_nobodys_way(engine: Engine, scripts: Scripts) -> None:

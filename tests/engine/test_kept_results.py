@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobops.engine.client import Engine
+from jobops.engine.records import Policy
 from jobops.engine.scripts import Scripts
 from tests.engine.helpers import BOOM, Slot, job, status
+from tests.engine.virtual_time import START_US, virtual
 
 FINISHED = "rq:finished:acme.bulk"
 
@@ -91,3 +93,13 @@ def test_a_key_of_another_kind_keeps_no_job_from_ending(engine: Engine, scripts:
     engine.redis.set(engine.keys.kept("acme", "t.work"), "a string")
     run(scripts, "a", keep=1)
     assert status(engine, "a") == "finished"
+
+
+def test_rqs_list_of_finished_jobs_forgets_those_whose_time_is_over(engine: Engine) -> None:
+    """Looked after at the ends of jobs, now and then: at every instant that sixteen divides."""
+    virtual(engine)
+    engine.scripts.set_policy(Policy("acme", cap=None))
+    engine.redis.zadd(FINISHED, {"long-gone": START_US // 1_000_000 - 1})
+    engine.scripts.enqueue(job("a"))
+    Slot(engine.scripts).run()
+    assert engine.redis.zrange(FINISHED, 0, -1) == [b"a"]

@@ -19,7 +19,7 @@ NATURAL = [*NUMBER, "0"]
 FLAG = ["", "2", "yes"]
 CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
     "abandon": (["slot", "worker_lost", "text"], {0: ("slot", [""]), 1: ("cause", [""])}),
-    "batch_ack": (["b1", 5], {0: ("batch", [""]), 1: ("changed_ms", NUMBER)}),
+    "batch_ack": (["b1", 5], {0: ("batch", [""]), 1: ("changed_us", NUMBER)}),
     "batch_forget": (["b1"], {0: ("batch", [""])}),
     "batch_state": (["b1"], {0: ("batch", [""])}),
     "batch_tell": (["b1", "lost", "a"], {0: ("batch", [""]), 1: ("how", ["", "failed"])}),

@@ -12,6 +12,7 @@ from jobops.engine.queues import active_tenants, read_queues
 from jobops.engine.records import Outcome, Policy, QueueView
 from jobops.engine.scripts import Scripts
 from tests.engine.helpers import BOOM, Slot, expire, job, slots
+from tests.engine.virtual_time import START_US, VirtualScripts, virtual
 
 
 def row(engine: Engine, tenant: str = "acme", lane: str = "bulk") -> QueueView:
@@ -102,6 +103,19 @@ def test_an_instant_in_the_future_is_an_age_of_nought(engine: Engine, scripts: S
     aged(engine, "a", -3)
     assert row(engine).oldest_age_s == 0.0
     assert Slot(scripts).run() == "succeeded"
+
+
+def test_one_that_was_passed_over_leaves_its_age_to_nobody(engine: Engine) -> None:
+    """What starts behind it and what waits then became runnable in one instant, and it an hour before."""
+    scripts = virtual(engine).scripts
+    assert isinstance(scripts, VirtualScripts)
+    scripts.set_policy(Policy("acme", cap=None, uid="former"))
+    scripts.enqueue(job("former"))
+    scripts.set_clock(3_600_000)
+    scripts.set_policy(Policy("acme", cap=None, uid="new"))
+    scripts.enqueue_many([job("a"), job("b"), job("c")])
+    assert Slot(scripts).need().id == "a"
+    assert engine.redis.zscore(engine.keys.active("bulk"), "acme") == START_US / 1000 + 3_600_000
 
 
 def test_waiting_jobs_are_paged_oldest_first(engine: Engine, scripts: Scripts) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from jobops.engine.client import Engine
 from jobops.engine.scripts import Scripts
 from tests.engine.helpers import Slot, dump, expire, job, slots
@@ -18,6 +20,28 @@ def test_each_lease_is_extended_by_its_own_length(engine: Engine, scripts: Scrip
         expiry = engine.redis.zscore(engine.keys.leases(), name)
         assert before + length <= expiry <= scripts.now_ms() + length
         assert engine.redis.zscore(engine.keys.inflight("acme"), name) == expiry
+
+
+def test_its_places_at_gates_last_as_long(engine: Engine, scripts: Scripts) -> None:
+    scripts.set_limit("stripe", 1, None)
+    scripts.enqueue(job("a", resource="stripe", lease_ms=10_000, timeout_ms=60_000))
+    claimed = Slot(scripts).need()
+    place = engine.keys.inflight_resource("stripe")
+    expire(engine, "a", ago_ms=5)
+    engine.redis.zadd(place, {"a": 1})
+    assert scripts.renew([("a", claimed.token)]) == [True]
+    assert engine.redis.zscore(place, "a") == engine.redis.zscore(engine.keys.leases(), "a")
+
+
+@pytest.mark.leaves_broken
+def test_what_stands_among_the_leases_no_more_is_not_renewed(engine: Engine, scripts: Scripts) -> None:
+    """Its record is a leftover: whoever took it out of the leases ends it."""
+    scripts.enqueue(job("a"))
+    claimed = Slot(scripts).need()
+    engine.redis.zrem(engine.keys.leases(), "a")
+    before = dump(engine.redis)
+    assert scripts.renew([("a", claimed.token)]) == [False]
+    assert dump(engine.redis) == before
 
 
 def test_nothing_to_renew_asks_nothing(scripts: Scripts) -> None:

@@ -146,3 +146,45 @@ def test_more_is_told_and_who_began_goes_on_alone(engine: Engine, scripts: Scrip
     assert scripts.rescue(2, min_interval_ms=60_000, by="two") == Rescued(0, 0, False)
     assert scripts.rescue(2, min_interval_ms=60_000, by="one") == Rescued(2, 0, False, more=True)
     assert scripts.rescue(2, min_interval_ms=60_000, by="one") == Rescued(1, 0, False)
+
+
+def test_what_is_given_back_of_lost_jobs_depends_on_when_each_was_charged(engine: Engine) -> None:
+    """An idle slot levelled the ring between them: nothing of the first is given back, but of the second."""
+    engine = virtual(engine)
+    scripts = engine.scripts
+    scripts.set_policy(Policy("acme", cap=None))
+    engine.redis.hset(engine.keys.cell(), average_field("t.work"), 3_600_000)
+    hold(engine, "acme", ["first"])
+    assert Slot(scripts, "idle").claim() is None
+    hold(engine, "acme", ["second"])
+    before = int(engine.redis.hget(engine.keys.tenant("acme"), "vt:bulk"))
+    for n, each in enumerate(("first", "second")):
+        engine.redis.zadd(engine.keys.leases(), {each: n + 1})
+    assert scripts.rescue(gap_ms=10**9) == Rescued(2, 0, False)
+    assert int(engine.redis.hget(engine.keys.tenant("acme"), "vt:bulk")) == before - (3_600_000 - 200) * 1000
+
+
+@pytest.mark.parametrize("order", [("old", "new"), ("new", "old")])
+def test_lost_jobs_of_a_slugs_old_and_new_owner_are_told_apart(engine: Engine, order: tuple[str, str]) -> None:
+    scripts = engine.scripts
+    for owner in ("old", "new"):
+        scripts.drop_policy("acme")
+        scripts.set_policy(Policy("acme", cap=None, uid=owner))
+        hold(engine, "acme", [owner], max_attempts=3)
+    for n, each in enumerate(order):
+        expire(engine, each, ago_ms=90_000 - n)
+    assert scripts.rescue() == Rescued(1, 1, False)
+    assert (status(engine, "old"), status(engine, "new")) == ("failed", "queued")
+
+
+def test_what_is_given_back_goes_by_the_level_of_its_own_lane(engine: Engine) -> None:
+    """A lane and the lanes among themselves are levelled each at its own times."""
+    engine = virtual(engine)
+    scripts = engine.scripts
+    scripts.set_policy(Policy("acme", cap=None))
+    engine.redis.hset(engine.keys.cell(), mapping={"level:bulk": 3, "lane_level": 7, average_field("t.work"): 1_000})
+    slot = hold(engine, "acme", ["a"])["a"]
+    assert int(engine.redis.hget(engine.keys.tenant("acme"), "vt:bulk")) == 1_000_000
+    slot.settle()
+    assert int(engine.redis.hget(engine.keys.tenant("acme"), "vt:bulk")) == 0
+    assert int(engine.redis.hget(engine.keys.cell(), "vtime:bulk")) == 0

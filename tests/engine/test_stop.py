@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
+import pytest
+
 from jobops.engine.client import Engine
 from jobops.engine.scripts import Scripts
 from tests.engine.helpers import BOOM, Slot, dump, job, queued, status
 
 SLOT = "host-0a1b2c3d-2.7"
+
+
+@pytest.fixture
+def full(engine: Engine) -> Iterator[Callable[[], object]]:
+    """Redis takes nothing more once this is called, until the test ends."""
+    yield lambda: engine.redis.config_set("maxmemory", 1)
+    engine.redis.config_set("maxmemory", 0)
+
+
+def test_a_full_redis_stops_what_runs_and_pauses_what_waits(
+    engine: Engine, scripts: Scripts, full: Callable[[], object]
+) -> None:
+    scripts.load()
+    scripts.set_limit("mail", 1, None)
+    scripts.enqueue_many([job("a"), job("b")])
+    slot = Slot(scripts)
+    slot.need()
+    full()
+    assert scripts.stop("a") == "stopping"
+    assert scripts.pause_gate("mail")
+    assert scripts.pause("acme")
+    assert slot.settle(outcome=BOOM, claim=True).outcome == "stopped"
+    assert slot.held is None
+    assert scripts.pause()
+    assert scripts.resume()
+    assert scripts.resume("acme")
+    assert scripts.resume_gate("mail")
+    assert slot.need().id == "b"
 
 
 def test_the_lease_is_marked_and_the_slots_supervisor_told(engine: Engine, scripts: Scripts) -> None:

@@ -1,6 +1,6 @@
 -- batch_state: how a batch stands. Changes nothing.
 -- ARGV: prefix, batch
--- Answers: {changed_ms ('' nothing is to be told), left, dead, dropped, ended as flat pairs (how, count)}
+-- Answers: {changed_us ('' nothing is to be told), left, dead, dropped, ended as flat pairs (how, count)}
 -- @include args keys
 arg_count(2)
 local batch = arg_text(2, 'batch')

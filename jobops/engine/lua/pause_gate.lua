@@ -2,10 +2,11 @@
 -- ARGV: prefix, gate, paused (1/0)
 -- Answers: 1, or 0 when it was so already.
 -- Events: on resume, wake-up tokens for who may start now.
--- @include args keys clock release
+-- @include args keys relief clock release
 arg_count(3)
 local gate, paused = arg_text(2, 'gate'), arg_flag(3, 'paused')
 local key = k('resource', gate)
+needs_no_memory()
 if paused then note_gate(gate) end
 if (gcall('HGET', key, 'paused') == '1') == paused then return 0 end
 if paused then

@@ -4,7 +4,7 @@
 -- Answers: stopping, not_found (also: another tenant's), not_running; to retry also: last_attempt (none is left),
 --          tenant_gone (it was deleted: its jobs run no more). Then nothing is marked.
 -- Events: an entry in the stops of the slot's supervisor, which looks there every half second.
--- @include args keys clock ring lease bury
+-- @include args keys relief clock ring lease bury
 arg_count(5)
 local id, mode = arg_text(2, 'id'), ARGV[4]
 if mode ~= 'end' and mode ~= 'retry' then arg_refuse(4, 'mode', 'end or retry') end
@@ -17,6 +17,7 @@ if mode == 'retry' then -- as obey() decides when the lease ends
   if lease.attempt >= whole(f[3], 1) then return 'last_attempt' end
   if is_orphan(lease, f[4]) then return 'tenant_gone' end
 end
+needs_no_memory()
 rcall('HSET', k('lease', id), 'stop', mode, 'stop_note', ARGV[5])
 -- <supervisor>-<place>.<generation>; whoever calls its slots otherwise learns of it when the lease ends.
 local supervisor = string.match(lease.slot or '', '^(.+)%-%d+%.%d+$')

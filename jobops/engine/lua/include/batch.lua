@@ -6,7 +6,8 @@ local function member_of(id, replay_of)
   return string.match(replay_of or '', '^(.*):[^:]*$') or id
 end
 
-local function batch_changed(batch) rcall('ZADD', k('batches'), now, batch) end
+-- In us: what changes within the millisecond of a change that was read must not count as read with it.
+local function batch_changed(batch) rcall('ZADD', k('batches'), string.format('%d', now_us), batch) end
 
 -- Answers whether it stood anywhere.
 local function batch_leave(batch, member)

@@ -47,7 +47,8 @@ local function claim(slot, worker, token, lanes, block, was_idle)
           cell_read.lane_vnow = l.vtime
           write_later(CELL, 'lane_vnow', l.vtime)
         end
-        return take(id, h, {slug = slug, lane = lane, score = score}, l, t, gates, slot, worker, token)
+        local at = {slug = slug, lane = lane, score = score, was_first = passed == 0}
+        return take(id, h, at, l, t, gates, slot, worker, token)
       end
       if passed > 0 then charge(slug, lane, 1) end -- nobody waits for what another's does not start
       note_oldest(slug, lane, t[8] == '1')

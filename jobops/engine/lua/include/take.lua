@@ -11,8 +11,8 @@ local function pay(at, l, weight, expected)
   return string.format('%d', time)
 end
 
--- Writes the lease of the head that was popped. at: slug, lane, score in the ring; l: the lane's record; gates: those
--- that it passes (nil: none). Answers what the slot needs to run it.
+-- Writes the lease of the head that was popped. at: slug, lane, score in the ring, and was_first: it stood first, nobody
+-- was passed over; l: the lane's record; gates: those that it passes (nil: none). Answers what the slot needs to run it.
 local function take(id, h, at, l, t, gates, slot, worker, token)
   local slug, lane = at.slug, at.lane
   local job = 'rq:job:' .. id
@@ -37,7 +37,7 @@ local function take(id, h, at, l, t, gates, slot, worker, token)
   rcall('ZADD', 'rq:wip:' .. queue, '+inf', id .. ':' .. token)
   rcall('HSET', job, 'status', 'started', 'jo_attempt', attempt_text, 'started_at', iso_now(), 'last_heartbeat', iso_now(),
     'jo_started', now_text, 'worker_name', worker)
-  local more = note_oldest(slug, lane, t[8] == '1', h)
+  local more = note_oldest(slug, lane, t[8] == '1', at.was_first and h)
   if (not t.tokens or pay_token(slug, queue, t)) and more and has_room(slug, lane, t[2], t[3]) then
     rcall('ZADD', k('ring', lane), 'XX', time, slug)
   elseif more then
