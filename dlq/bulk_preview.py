@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import BooleanField, Count, ExpressionWrapper, Min, Q, QuerySet
 from django.utils import timezone
 
 from dlq.errors import NotReplayable
 from dlq.models import BulkAction, BulkMember, DeadLetter
 from dlq.replaying import KEY_IS_HELD, key_refusals, replay_job
-from dlq.second_run import may_have_run, may_have_run_already
+from dlq.second_run import may_have_run
 from dlq.services import TOO_LATE, UNDO_FOR
 from dlq.states import TRANSITIONS, Event, why_not
 
@@ -106,11 +106,13 @@ def preview(bulk: BulkAction) -> Preview:
         is_waiting = group["state"] == BulkMember.State.WAITING
         sums.add(group, why_not(group["letter__state"], event) if is_waiting else refused)
     will_do = sum(share.will_do for share in sums.tenants.values())
-    checked = list(_candidates(bulk, event)[:MOST_CHECKED]) if event is Event.REPLAY else []
+    candidates = _candidates(bulk, event).annotate(uncertain=ExpressionWrapper(may_have_run(), BooleanField()))
+    checked = list(candidates[:MOST_CHECKED]) if event is Event.REPLAY else []
+    uncertain = {letter.pk for letter in checked if letter.uncertain}
     for letter, why in _unfit(checked):
         sums.skip(letter.tenant_slug, letter.job_type, why)
         sums.resumable -= bool(letter.checkpoint)
-        sums.uncertain -= may_have_run_already(letter)
+        sums.uncertain -= letter.pk in uncertain
     for tenant, job, count in _too_late(bulk) if event is Event.UNDO else ():
         sums.skip(tenant, job, TOO_LATE, count)
     chosen = sum(share.chosen for share in sums.tenants.values())

@@ -32,11 +32,6 @@ def may_have_run(prefix: str = "") -> Q:
     return unknown | cut_off & ~Q((f"{prefix}job_type__in", sorted(_safe_types())))
 
 
-def may_have_run_already(letter: DeadLetter) -> bool:
-    """As `may_have_run`, of one letter at hand."""
-    return is_unknown(letter.error_class) or (letter.reason in _CUT_OFF and letter.job_type not in _safe_types())
-
-
 def _safe_types() -> set[str]:
     types = [job_type for job_type in registry.all_types() if job_type.idempotent]
     return {name for job_type in types for name in (job_type.name, *job_type.aliases)}

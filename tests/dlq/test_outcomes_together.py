@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import DataError, OperationalError, connection
+from django.db import DataError, OperationalError
 
 from dlq import outcomes, reopening
 from dlq.intake import take_in
@@ -24,6 +23,7 @@ from tests.dlq.children import in_child
 from tests.dlq.deaths import waiting
 from tests.dlq.replays import FAILED, dead, replaying, run_replays
 from tests.runtime import factory
+from tests.runtime.together import twice_at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,27 +74,14 @@ def test_two_leaders_end_every_replay_once(both: Engine) -> None:
     """Trap 7: both take in and watch at once; trap 4: each removes only what it has committed."""
     ended(both, 40)
     watch_all()
-    start, failures = threading.Barrier(2), []
 
     def lead() -> None:
-        try:
-            start.wait()
-            for _ in range(20):
-                take_in(both, 7)
-                take_outcomes(both, 7)
-                watch(both, 11)
-        except Exception as error:
-            failures.append(error)
-            raise
-        finally:
-            connection.close()
+        for _ in range(20):
+            take_in(both, 7)
+            take_outcomes(both, 7)
+            watch(both, 11)
 
-    threads = [threading.Thread(target=lead) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    twice_at_once(lead)
     assert states() == ["open"] * 20 + ["resolved"] * 20
     assert AuditEntry.objects.filter(action="letter.resolve").count() == 20
     assert AuditEntry.objects.filter(action="letter.reopen").count() == 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from jobops.engine.payload import decode
 from tenants.models import Tenant
 from tests.dlq.replays import TYPE, dead, replaying, run_replays
 from tests.runtime import factory
+from tests.runtime.together import at_once
 from tests.tenants.people import person
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,22 +60,15 @@ def test_a_second_press_is_refused(both: Engine) -> None:
 def test_many_at_once_make_one_run(both: Engine) -> None:
     """I8"""
     letter = dead(both)
-    start, answers = threading.Barrier(6), []
+    answers: list[object] = []
 
     def press() -> None:
         try:
-            start.wait()
             answers.append(letter_replay(letter_id=letter.pk, by="tests"))
         except WrongState as error:
             answers.append(error)
-        finally:
-            connection.close()
 
-    threads = [threading.Thread(target=press) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(press, 6)
     assert sorted(type(answer).__name__ for answer in answers) == ["ReplayRun"] + ["WrongState"] * 5
     assert (ReplayRun.objects.count(), len(factory.waiting(both, "acme.bulk"))) == (1, 1)
     assert AuditEntry.objects.filter(action="letter.replay").count() == 1

@@ -1,4 +1,4 @@
-"""Two who do the same work at the same moment."""
+"""Several who do the same work at the same moment."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from django.db import connection
 
 
-def twice_at_once(work: Callable[[], object]) -> None:
-    """Trap 7: a lock only makes two leaders rare."""
-    start, errors = threading.Barrier(2), []
+def at_once(work: Callable[[], object], times: int) -> None:
+    """Runs it in so many threads that begin together; none of them may raise."""
+    start, errors = threading.Barrier(times), []
 
     def run() -> None:
         try:
@@ -21,9 +21,14 @@ def twice_at_once(work: Callable[[], object]) -> None:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=run) for _ in range(2)]
+    threads = [threading.Thread(target=run) for _ in range(times)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert errors == []
+
+
+def twice_at_once(work: Callable[[], object]) -> None:
+    """Trap 7: a lock only makes two leaders rare."""
+    at_once(work, 2)

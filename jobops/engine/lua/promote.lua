@@ -59,10 +59,7 @@ local function push_all(q)
   for first = 1, n, MANY do waiting = rcall('RPUSH', q.key, unpack(q.ids, first, math.min(first + MANY - 1, n))) end
   for _, job in ipairs(q.jobs) do rcall('HSET', job, 'status', 'queued', 'jo_runnable', now_text) end
   moved = moved + n
-  if waiting == n then -- else both are so since there were none
-    rcall('SADD', 'rq:queues', q.key)
-    rcall('ZADD', k('active', q.lane), 'NX', now_text, q.slug)
-  end
+  if waiting == n then list_queue(q.slug, q.lane) end -- else it is listed since there were none
   if not ring_enter(q.slug, q.lane, true, true) then return end
   for _ = 1, math.min(n, rcall('ZCARD', k('idle', q.lane))) do wake(q.lane) end
 end

@@ -52,7 +52,7 @@ tell('due', h.status == 'scheduled' and rcall('ZSCORE', SCHEDULED, id) or '')
 local gates = {}
 if h.jo_type then gates[1] = gate_facts('type:' .. h.jo_type, id, queue, position) end
 if (h.jo_resource or '') ~= '' then gates[#gates + 1] = gate_facts(h.jo_resource, id, queue, position) end
-tell('gates', gates, 'crew', crew(h.jo_type or ''), 'usual', usual_ms(h.jo_type or ''))
+tell('gates', gates, 'crew', crew(h.jo_type or ''), 'usual', cell('average:' .. (h.jo_type or '')) or '')
 
 local starts, minute = {}, math.floor(now / 60000)
 for back = 0, MINUTES do

@@ -14,14 +14,12 @@ local UNKNOWN_S = 60 -- nothing of it was started lately: nobody knows
 
 -- What keeps all of its jobs from starting until a person ends it: 'all', 'tenant', or '' for nothing.
 local function paused_by(slug)
-  if rcall('HGET', CELL, 'paused') == '1' then return 'all' end
+  if cell('paused') == '1' then return 'all' end
   return rcall('HGET', k('tenant', slug), 'paused') == '1' and 'tenant' or ''
 end
 
--- About how many seconds until so many of its jobs were started, at the rate of this minute and the two before it. While
--- it is paused nobody knows: 0.
+-- About how many seconds until so many of its jobs were started, at the rate of this minute and the two before it.
 local function room_in(slug, places)
-  if paused_by(slug) ~= '' then return 0 end
   local minute, starts = math.floor(now / 60000), 0
   for each = minute - 2, minute do
     starts = starts + whole(rcall('HGET', k('minute', string.format('%.0f', each), 'tenant'), slug .. '|starts'), 0)

@@ -6,14 +6,15 @@
 local function depth_reached()
   local waiting = new.limit and depth_of(new.slug)
   if new.limit and waiting >= new.limit then
-    return {'depth', waiting, new.limit, room_in(new.slug, waiting - new.limit + 1), paused_by(new.slug)}
+    local paused = paused_by(new.slug) -- then nobody knows when there is room: 0
+    local seconds = paused == '' and room_in(new.slug, waiting - new.limit + 1) or 0
+    return {'depth', waiting, new.limit, seconds, paused}
   end
 end
 
 local function enter()
   if not new.later then -- an outsider may have filled the queue without a word to anybody
-    rcall('SADD', 'rq:queues', 'rq:queue:' .. queue_name(new.slug, new.lane))
-    rcall('ZADD', k('active', new.lane), 'NX', now_text, new.slug)
+    list_queue(new.slug, new.lane)
   end
   ring_enter(new.slug, new.lane, false, true)
   return {new.state, new.id}

@@ -1,13 +1,7 @@
 -- Who holds what a waiting job needs, and who gets it before.
+-- @include cell turns
 
 local MOST_HOLDERS, MOST_QUEUES = 100, 200
-
--- The usual run time of a job type, ms; '' when none was measured.
-local usual = {}
-local function usual_ms(job_type)
-  if not usual[job_type] then usual[job_type] = redis.pcall('HGET', CELL, 'average:' .. job_type) or '' end
-  return type(usual[job_type]) == 'string' and usual[job_type] or ''
-end
 
 -- The first jobs of a zset of those in flight, flat: id, worker, since (ms), tenant, job type, usual run time and
 -- time-out (ms) for each.
@@ -18,18 +12,16 @@ local function holders(zset)
     local f = redis.pcall('HMGET', k('lease', id), 'worker', 'started', 'tenant', 'type', 'terms')
     local _, timeout = terms_of(f[5])
     local since = string.format('%.0f', math.floor((tonumber(f[2] or 0) or 0) / 1000))
-    local parts = {id, f[1] or '', since, f[3] or '', f[4] or '', f[4] and usual_ms(f[4]) or '', timeout or ''}
+    local parts = {id, f[1] or '', since, f[3] or '', f[4] or '', f[4] and cell('average:' .. f[4]) or '', timeout or ''}
     for _, part in ipairs(parts) do found[#found + 1] = part end
   end
   return found
 end
 
 -- What a turn at a gate costs a queue.
-local function turn_cost(queue)
+local function cost_of(queue)
   local slug, lane = string.match(queue, '^(.*)%.([^.]*)$')
-  local weight = slug and tonumber(rcall('HGET', k('tenant', slug), 'weight') or '') or 1
-  local share = lane and tonumber(rcall('HGET', k('lanes'), lane) or '') or 1
-  return 1 / (weight * share)
+  return turn_cost(slug and rcall('HGET', k('tenant', slug), 'weight'), lane)
 end
 
 -- How many of other queues get through the gate before the one that has so many of its own queue before it; '' when too
@@ -37,13 +29,13 @@ end
 local function others_before(gate, queue, own)
   local turns = rcall('ZRANGE', k('turns', gate), 0, MOST_QUEUES, 'WITHSCORES')
   local time = rcall('ZSCORE', k('turns', gate), queue) or rcall('ZSCORE', k('turned', gate), queue) or 0
-  local mine = math.max(tonumber(time), tonumber(turns[2] or 0)) + own * turn_cost(queue)
+  local mine = math.max(tonumber(time), tonumber(turns[2] or 0)) + own * cost_of(queue)
   local found = 0
   for i = 1, #turns, 2 do
     local ahead = mine - tonumber(turns[i + 1])
     if ahead < 0 then return found end
     if turns[i] ~= queue then
-      local cost = turn_cost(turns[i])
+      local cost = cost_of(turns[i])
       local before = math.ceil(ahead / cost - 1e-9)
       if turns[i] < queue and math.abs(ahead / cost - before) < 1e-9 then before = before + 1 end
       found = found + math.min(before, rcall('ZCARD', k('line', turns[i], gate)))

@@ -71,10 +71,7 @@ local function put_back(leases, cause, error_class)
       'jo_error_class', error_class, 'jo_error', lease.error, 'jo_cause', cause, 'exc_info', lease.error)
     count_lost(lease)
   end
-  if waiting == #ids then -- else both are so since there were none
-    rcall('SADD', 'rq:queues', queue)
-    rcall('ZADD', k('active', lane), 'NX', now_text, slug)
-  end
+  if waiting == #ids then list_queue(slug, lane) end -- else it is listed since there were none
   local in_ring = charge_all(slug, lane, leases)
   if in_ring or ring_enter(slug, lane, true, true) then wake_for(lane, #ids) end
   ring_enter_all(slug, false, tenant_of(slug, lane)[8], gates, lane)

@@ -37,15 +37,17 @@ local function note_oldest(slug, lane, held, popped)
   return more
 end
 
--- noted: its record says already that it is queued, and since when.
-local function push(id, slug, lane, front, quiet, noted)
+-- Some of it waits: whoever looks for queues with work finds it.
+local function list_queue(slug, lane)
+  rcall('SADD', 'rq:queues', 'rq:queue:' .. queue_name(slug, lane))
+  rcall('ZADD', k('active', lane), 'NX', now_text, slug)
+end
+
+local function push(id, slug, lane, front, quiet)
   local queue = 'rq:queue:' .. queue_name(slug, lane)
   rcall(front and 'LPUSH' or 'RPUSH', queue, id)
-  rcall('SADD', 'rq:queues', queue)
-  if not noted then
-    rcall('HSET', 'rq:job:' .. id, 'status', 'queued', 'jo_runnable', now_text, 'jo_front', front and '1' or '')
-  end
-  rcall('ZADD', k('active', lane), 'NX', now_text, slug)
+  rcall('HSET', 'rq:job:' .. id, 'status', 'queued', 'jo_runnable', now_text, 'jo_front', front and '1' or '')
+  list_queue(slug, lane)
   return ring_enter(slug, lane, quiet, true)
 end
 

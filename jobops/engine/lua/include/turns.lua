@@ -32,9 +32,13 @@ local function turns_leave(gate, queue)
   if time > tonumber(first[2]) then gcall('ZADD', turned, time, queue) end
 end
 
+local function turn_cost(weight, lane)
+  local share = tonumber(lane and rcall('HGET', k('lanes'), lane) or '') or 1
+  return 1 / ((tonumber(weight or '') or 1) * share)
+end
+
 local function turns_charge(gate, queue, weight, lane)
-  local share = tonumber(rcall('HGET', k('lanes'), lane) or '') or 1
-  local cost = 1 / ((tonumber(weight or '') or 1) * share)
+  local cost = turn_cost(weight, lane)
   local turns = k('turns', gate)
   local time = tonumber(gcall('ZSCORE', turns, queue) or '')
   if time then gcall('ZADD', turns, time + cost, queue) end
