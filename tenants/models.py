@@ -6,10 +6,13 @@ from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
+from jobops.contracts.promises import OWNER
 from jobops.engine.validation import SLUG_PATTERN
 
 # Anchored: Django's validator searches.
 WHOLE_SLUG = rf"\A{SLUG_PATTERN}\Z"
+# As contracts name owners.
+WHOLE_OWNER = rf"\A{OWNER.pattern}\Z"
 
 
 class Tenant(models.Model):
@@ -85,3 +88,45 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.tenant.slug}: {self.role}"
+
+
+class Team(models.Model):
+    """Who drains dead letters and gets alerts. Contracts, rules and letters name it; its channels are in the alerts.
+
+    A name that a contract or a rule gives and no team has is still an owner: its alerts go to the default team.
+    """
+
+    name = models.CharField(max_length=50, unique=True, validators=[RegexValidator(WHOLE_OWNER)])
+    about = models.CharField(max_length=200, blank=True, help_text="What it looks after, and where to find it.")
+    escalates_to = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Told if it does not react.",
+    )
+    escalate_after_min = models.PositiveIntegerField(
+        default=30, validators=[MinValueValidator(1)], help_text="Minutes without an acknowledgement before that."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TeamMember(models.Model):
+    """A person in a team."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="teams")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["team", "user"], name="team_member_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.team.name}"

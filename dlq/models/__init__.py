@@ -1,8 +1,28 @@
 """The tables of the dead-letter queue, one file each."""
 
 from dlq.models.bulk import BulkAction, BulkMember
-from dlq.models.letter import UNDRAINED, DeadLetter, Reason, State
+from dlq.models.group import DeadLetterGroup, GroupNote, GroupSpan, GroupTenant
+from dlq.models.letter import UNDRAINED, DeadLetter, Reason, Severity, State
+from dlq.models.owners import LetterChange, RuleSet
+from dlq.models.plan import ReplayPlan
 from dlq.models.run import ReplayRun
 from dlq.models.search import SearchText
 
-__all__ = ["UNDRAINED", "BulkAction", "BulkMember", "DeadLetter", "Reason", "ReplayRun", "SearchText", "State"]
+__all__ = [
+    "UNDRAINED",
+    "BulkAction",
+    "BulkMember",
+    "DeadLetter",
+    "DeadLetterGroup",
+    "GroupNote",
+    "GroupSpan",
+    "GroupTenant",
+    "LetterChange",
+    "Reason",
+    "ReplayPlan",
+    "ReplayRun",
+    "RuleSet",
+    "SearchText",
+    "Severity",
+    "State",
+]

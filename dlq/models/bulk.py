@@ -24,6 +24,7 @@ class BulkAction(models.Model):
     class State(models.TextChoices):
         DRAFT = "draft", "Not confirmed yet"
         RUNNING = "running", "Running"
+        PAUSED = "paused", "Paused"
         FINISHED = "finished", "Finished"
         CANCELLED = "cancelled", "Cancelled"
 
@@ -76,6 +77,7 @@ class BulkMember(models.Model):
     letter = models.ForeignKey(DeadLetter, on_delete=models.CASCADE, related_name="memberships", db_constraint=False)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     why = models.CharField(max_length=200, blank=True, help_text="Why it was skipped.")
+    canary = models.BooleanField(default=False, db_default=False, help_text="Of a replay: runs before the others.")
 
     class Meta:
         ordering: ClassVar = ["id"]

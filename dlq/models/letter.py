@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -32,6 +33,15 @@ class Reason(models.TextChoices):
     UNKNOWN = "unknown", "Unknown"
 
 
+class Severity(models.TextChoices):
+    """How much it matters that it is drained in time: what an alert about it says, and whom it wakes."""
+
+    LOW = "low", "Low"
+    NORMAL = "normal", "Normal"
+    HIGH = "high", "High"
+    CRITICAL = "critical", "Critical"
+
+
 class DeadLetter(models.Model):
     """One job that gave up, with all that a person needs and Redis will no longer have.
 
@@ -39,7 +49,8 @@ class DeadLetter(models.Model):
     for people and for letters whose tenant was deleted: another customer may get the same slug later.
 
     Its state changes through ``dlq.services`` and ``dlq.endings`` only, as ``dlq.states`` allows. The clock
-    (``dead_at``, ``due_at``) is set once: a death of a replay changes what is told of it, never when it is due.
+    (``dead_at``, ``due_at``) is set once: a death of a replay changes what is told of it, never when it is due. Only a
+    rule, a person who hands it on, or a pause with a reason moves ``due_at``.
     """
 
     job_id = models.CharField(max_length=200)
@@ -71,8 +82,39 @@ class DeadLetter(models.Model):
     progress_total = models.BigIntegerField(null=True, blank=True)
     batch = models.CharField(max_length=64, blank=True, default="", db_default="")
 
+    # Without a constraint and an index of its own: groups are never deleted, and lists have theirs below.
+    group = models.ForeignKey(
+        "dlq.DeadLetterGroup",
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="letters",
+        db_index=False,
+        db_constraint=False,
+        help_text="Its cause. Empty only of a letter from before there were groups, until a duty has found its own.",
+    )
+
     owner = models.CharField(max_length=100)
+    owned_by = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="What decided that: a rule, or who did."
+    )
+    by_hand = models.BooleanField(default=False, db_default=False, help_text="A person decided: no rule changes it.")
+    assignee = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    severity = models.CharField(
+        max_length=10, choices=Severity.choices, default=Severity.NORMAL, db_default=Severity.NORMAL.value
+    )
+    sla_s = models.PositiveIntegerField(default=0, db_default=0, help_text="Its drain SLA in seconds; 0: not known.")
     due_at = models.DateTimeField()
+    clock_paused_at = models.DateTimeField(null=True, blank=True)
+    clock_paused_until = models.DateTimeField(
+        null=True, blank=True, help_text="`due_at` counts with this pause already; past: it is over."
+    )
+    clock_pause_reason = models.CharField(max_length=200, blank=True, default="", db_default="")
+    clock_paused_s = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Seconds of all pauses that `due_at` counts with."
+    )
     dead_at = models.DateTimeField()
     enqueued_at = models.DateTimeField(null=True, blank=True)
     correlation_id = models.CharField(max_length=200, blank=True)
@@ -86,6 +128,9 @@ class DeadLetter(models.Model):
     discard_reason = models.CharField(max_length=500, blank=True)
     drained_by = models.CharField(max_length=150, blank=True)
     drained_at = models.DateTimeField(null=True, blank=True)
+    drain_s = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Seconds that its clock showed when it was drained, pauses left out."
+    )
     # Without a constraint and an index: a bulk action that ran is never deleted, so nobody looks for letters by it.
     discarded_in = models.ForeignKey(
         "dlq.BulkAction",
@@ -122,6 +167,17 @@ class DeadLetter(models.Model):
             models.Index(fields=["state", "owner", "due_at", "id"], name="dead_letter_owner_due"),
             models.Index(fields=["state", "error_class", "due_at", "id"], name="dead_letter_error_due"),
             models.Index(fields=["state", "reason", "due_at", "id"], name="dead_letter_reason_due"),
+            models.Index(fields=["group", "state", "due_at", "id"], name="dead_letter_group_due"),
+            models.Index(
+                fields=["assignee", "state", "due_at", "id"],
+                name="dead_letter_mine",
+                condition=models.Q(assignee__isnull=False),
+            ),
+            # What was drained in a period, for the report and for retention.
+            models.Index(
+                fields=["drained_at", "id"], name="dead_letter_drained", condition=models.Q(drained_at__isnull=False)
+            ),
+            models.Index(fields=["id"], name="dead_letter_no_group", condition=models.Q(group__isnull=True)),
         ]
 
     def __str__(self) -> str:

@@ -39,6 +39,9 @@ class ReplayRun(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     attempt = models.PositiveIntegerField(default=0, help_text="The attempt in which it ended; 0: it never started.")
     note = models.CharField(max_length=500, blank=True, help_text="What became of it, in words; secrets masked.")
+    payload = models.TextField(
+        blank=True, default="", db_default="", help_text="The arguments that it ran with, if a person edited them."
+    )
     # When the watch looks whether its job is still there.
     check_at = models.DateTimeField(default=timezone.now)
 

@@ -1,0 +1,1 @@
+"""Causes: which dead letters are one, how many each has, and what people decided about it."""
