@@ -1,4 +1,4 @@
-"""What decides whose a new letter is: a person's word on its group, a rule, its contract, or nothing but the default."""
+"""What decides whose a new letter is: a person's word on its group, a rule, its contract, or else the default."""
 
 from collections.abc import Sequence
 
