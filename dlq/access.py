@@ -1,11 +1,12 @@
-"""The only door to dead letters and bulk actions: those of the tenants that a person may see; for staff, all."""
+"""The only door to dead letters, their groups and bulk actions: those of the tenants that a person may see; for staff,
+all."""
 
 from collections.abc import Collection, Iterable
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
-from dlq.models import BulkAction, BulkMember, DeadLetter
+from dlq.models import BulkAction, BulkMember, DeadLetter, DeadLetterGroup, GroupTenant
 from tenants.access import Allowed, AnyUser, can, sees_all, tenants_visible_to
 from tenants.roles import Action
 
@@ -24,7 +25,8 @@ def letters_visible_to(user: AnyUser) -> QuerySet[DeadLetter]:
     """The letters that exist for this person. Those of a deleted tenant exist for staff only."""
     if sees_all(user):
         return DeadLetter.objects.all()
-    return DeadLetter.objects.filter(tenant__in=tenants_visible_to(user))
+    # Their ids: of a query within the query a database may make a join, and sort all their letters for a page of them.
+    return DeadLetter.objects.filter(tenant__in=list(tenants_visible_to(user).values_list("pk", flat=True)))
 
 
 def get_letter(user: AnyUser, letter_id: int) -> DeadLetter:
@@ -33,6 +35,25 @@ def get_letter(user: AnyUser, letter_id: int) -> DeadLetter:
     if letter is None:
         raise Http404("No such dead letter.")
     return letter
+
+
+def groups_visible_to(user: AnyUser) -> QuerySet[DeadLetterGroup]:
+    """The groups that exist for this person: for others than staff, those that ever hit a tenant of theirs.
+
+    The numbers in their rows are of all tenants, and nothing that others than staff may see.
+    """
+    if sees_all(user):
+        return DeadLetterGroup.objects.all()
+    own = GroupTenant.objects.filter(group=OuterRef("pk"), tenant__in=tenants_visible_to(user))
+    return DeadLetterGroup.objects.filter(Exists(own))
+
+
+def get_group(user: AnyUser, group_id: int) -> DeadLetterGroup:
+    """The group of this id; raises ``Http404``, the same for a foreign one and for none at all."""
+    group = groups_visible_to(user).filter(pk=group_id).first() if 0 < group_id <= MAX_ID else None
+    if group is None:
+        raise Http404("No such group of dead letters.")
+    return group
 
 
 def tenants_where(user: AnyUser, action: Action) -> list[int] | None:

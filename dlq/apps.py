@@ -10,9 +10,11 @@ class DlqConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from dlq.locking import lock_all_of
         from dlq.selectors import undrained_count
         from dlq.watch import watch_soon
-        from tenants.leftovers import register_leftover, tell_cancelled
+        from tenants.leftovers import hold_before_deletion, register_leftover, tell_cancelled
 
         register_leftover("undrained dead letters", undrained_count)
+        hold_before_deletion(lock_all_of)
         tell_cancelled(lambda job_ids: watch_soon(*job_ids))

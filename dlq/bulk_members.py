@@ -8,6 +8,9 @@ from django.db.models import Case, CharField, QuerySet, Value, When
 
 from dlq.models import BulkAction, BulkMember, DeadLetter
 
+TICKED = "ticked"
+"""What ``BulkAction.chosen`` says of letters that were named one by one."""
+
 WAITING, SKIPPED = BulkMember.State.WAITING, BulkMember.State.SKIPPED
 
 

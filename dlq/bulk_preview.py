@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import BooleanField, Count, ExpressionWrapper, Min, Q, QuerySet
-from django.utils import timezone
 
 from dlq.errors import NotReplayable
 from dlq.models import BulkAction, BulkMember, DeadLetter
+from dlq.redirects import redirects_for
+from dlq.replay_plan import plan_of
 from dlq.replaying import KEY_IS_HELD, key_refusals, replay_job
+from dlq.retention import kept_since, too_late
 from dlq.second_run import may_have_run
-from dlq.services import TOO_LATE, UNDO_FOR
 from dlq.states import TRANSITIONS, Event, why_not
 
 MOST_CHECKED = 2_000
@@ -109,12 +110,13 @@ def preview(bulk: BulkAction) -> Preview:
     candidates = _candidates(bulk, event).annotate(uncertain=ExpressionWrapper(may_have_run(), BooleanField()))
     checked = list(candidates[:MOST_CHECKED]) if event is Event.REPLAY else []
     uncertain = {letter.pk for letter in checked if letter.uncertain}
-    for letter, why in _unfit(checked):
+    plan = plan_of(bulk)
+    for letter, why in _unfit(checked, in_turn=plan is not None and plan.in_order):
         sums.skip(letter.tenant_slug, letter.job_type, why)
         sums.resumable -= bool(letter.checkpoint)
         sums.uncertain -= letter.pk in uncertain
     for tenant, job, count in _too_late(bulk) if event is Event.UNDO else ():
-        sums.skip(tenant, job, TOO_LATE, count)
+        sums.skip(tenant, job, too_late(), count)
     chosen = sum(share.chosen for share in sums.tenants.values())
     return Preview(
         chosen=chosen,
@@ -146,22 +148,23 @@ def _candidates(bulk: BulkAction, event: Event) -> QuerySet[DeadLetter]:
 
 def _too_late(bulk: BulkAction) -> Iterable[tuple[str, str, int]]:
     """How many were discarded too long ago to be opened again, by tenant and job type."""
-    late = _candidates(bulk, Event.UNDO).filter(drained_at__lt=timezone.now() - UNDO_FOR)
+    late = _candidates(bulk, Event.UNDO).filter(drained_at__lt=kept_since())
     return late.order_by().values_list("tenant_slug", "job_type").annotate(n=Count("pk"))
 
 
-def _unfit(letters: Sequence[DeadLetter]) -> Iterable[tuple[DeadLetter, str]]:
-    """Those that no job can be made of, and why; as ``dlq.services`` will find."""
-    held = key_refusals(letters)
+def _unfit(letters: Sequence[DeadLetter], *, in_turn: bool) -> Iterable[tuple[DeadLetter, str]]:
+    """Those that no job can be made of, and why; as its batches will find. ``in_turn``: those with a key in common run
+    one after the other, and none is skipped for it."""
+    held, redirects = key_refusals(letters), redirects_for(letters)
     keys_taken: set[tuple[str, str, str]] = set()
     for letter in letters:
         try:
-            job = replay_job(letter)
+            job = replay_job(letter, redirects=redirects)
         except NotReplayable as error:
             yield letter, error.why
             continue
         place = (job.tenant, job.job_type, job.key)
-        if letter.pk in held or (job.key and place in keys_taken):
+        if letter.pk in held or (job.key and place in keys_taken and not in_turn):
             yield letter, held.get(letter.pk, KEY_IS_HELD)
         keys_taken.add(place)
 

@@ -13,9 +13,15 @@ ALL = "all to be drained"
 
 
 def record_bulk(
-    by: Actor, verb: str, bulk: BulkAction, before: Mapping[str, Any] | None = None, reason: str = ""
+    by: Actor,
+    verb: str,
+    bulk: BulkAction,
+    before: Mapping[str, Any] | None = None,
+    reason: str = "",
+    after: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add ``bulk.<verb>`` to the audit; call it in the transaction of the change. ``reason``: instead of its own."""
+    """Add ``bulk.<verb>`` to the audit; call it in the transaction of the change. ``reason``: instead of its own.
+    ``after``: what is to be told besides what is told of every bulk action."""
     tenant = _only_tenant(bulk)
     change = Change(
         action=f"bulk.{verb}",
@@ -24,7 +30,7 @@ def record_bulk(
         tenant_id=tenant.pk if tenant else None,
         tenant_slug=tenant.slug if tenant else "",
         before=before or {},
-        after=_told(bulk),
+        after=_told(bulk) | dict(after or {}),
         reason=reason or bulk.reason,
     )
     record(by, change)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dlq.causes.counting import count_moves
 from dlq.errors import InvalidAction, LetterError, NotReplayable, WrongState
 from dlq.models import DeadLetter, ReplayRun, State
 from dlq.states import TRANSITIONS, Event, allows, why_not
@@ -45,15 +46,21 @@ def check_state(letter: DeadLetter, event: Event) -> None:
 
 
 def move(letters: Sequence[DeadLetter], event: Event, **fields: object) -> None:
-    """The compare-and-set. It cannot miss, as the letters are locked; should it, everything is rolled back."""
+    """The compare-and-set, which keeps the counts of the letters' groups. It cannot miss, as the letters are locked;
+    should it, everything is rolled back.
+
+    Once in a transaction, after all that it writes of letters and runs: it takes the groups, which are others' too.
+    """
     if not letters:
         return
     transition = TRANSITIONS[event]
     still = DeadLetter.objects.filter(pk__in=[letter.pk for letter in letters], state__in=transition.sources)
     if still.update(state=transition.target, **fields) != len(letters):
         raise RuntimeError(f"letters were changed during {event}: they were not locked")
+    before = {letter.pk: letter.state for letter in letters}
     for letter in letters:
         letter.state = transition.target
+    count_moves(letters, before)
 
 
 def set_fields(letters: Sequence[DeadLetter], fields: Mapping[str, object]) -> None:
@@ -104,10 +111,11 @@ def _change(letter: DeadLetter, action: str, before: str, after: Mapping[str, An
 
 def answers(letters: Sequence[DeadLetter], done: Done) -> dict[int, str]:
     """Letter id → "" (done) or why it was left alone."""
-    return {letter.pk: _why(done.refused.get(letter.pk)) for letter in letters}
+    return {letter.pk: why_refused(done.refused.get(letter.pk)) for letter in letters}
 
 
-def _why(error: LetterError | None) -> str:
+def why_refused(error: LetterError | None) -> str:
+    """Why a letter was left alone, in words that follow "skipped:"; empty for none."""
     match error:
         case None:
             return ""

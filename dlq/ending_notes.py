@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dlq.models import DeadLetter, ReplayRun
-from dlq.payloads import secrets_in
+from dlq.payloads import secrets_of_letter
 from dlq.text import one_line
 from jobops.contracts import masking
 
@@ -23,7 +23,7 @@ def note_of(letter: DeadLetter, run: ReplayRun, ending: Ending) -> str:
     if ending.state == Run.SUCCEEDED:
         return ""
     # Masked before it is cut, and by itself: where the engine has cut it already, it ends with half a secret.
-    error = masking.masked_text(ending.error, secrets_in(letter.job_type, letter.payload))
+    error = masking.masked_text(ending.error, secrets_of_letter(letter))
     return one_line(f"Replay {run.number} {_what(replace(ending, error=error))}", LENGTH)
 
 

@@ -5,6 +5,7 @@ What is told may be late, repeated, or of a run that this database does not know
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,12 +13,17 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Max, Q
 
-from dlq.changing import SCHEDULER, record_moves
+from dlq.causes.counting import attach, count_ends
+from dlq.changing import SCHEDULER, record_moves, set_fields
+from dlq.clock.catching_up import follow
+from dlq.clock.draining import marks
+from dlq.edits import without_edits
 from dlq.ending_notes import note_of
 from dlq.letters import JOB_ID_LENGTH
 from dlq.locking import lock_letters
 from dlq.models import DeadLetter, ReplayRun, State
 from dlq.newest_death import CONTENT, take_over
+from dlq.owners.redeciding import opened_again
 from dlq.replaying import number_of
 from dlq.rows import update_rows
 from dlq.searchable import rewrite
@@ -66,14 +72,18 @@ class Ending:
 
 @dataclass(slots=True)
 class _Work:
-    """What a batch of endings changes."""
+    """What a batch of endings changes. ``before``, ``groups`` and ``dues``: states, groups and due times as they were;
+    ``died``: how often; ``retold``: letters that may tell of another cause than before."""
 
     letters: dict[int, DeadLetter] = field(default_factory=dict)
     before: dict[int, str] = field(default_factory=dict)
+    groups: dict[int, int | None] = field(default_factory=dict)
+    dues: dict[int, datetime] = field(default_factory=dict)
     runs: dict[str, ReplayRun] = field(default_factory=dict)
     made: list[ReplayRun] = field(default_factory=list)
     ended: list[ReplayRun] = field(default_factory=list)
-    died: set[int] = field(default_factory=set)
+    died: Counter[int] = field(default_factory=Counter)
+    retold: set[int] = field(default_factory=set)
     touched: set[int] = field(default_factory=set)
 
 
@@ -86,6 +96,8 @@ def settle(endings: Sequence[Ending]) -> list[Ending]:
         places = _letter_ids(endings)
         work = _Work(letters={letter.pk: letter for letter in lock_letters(set(places.values()))})
         work.before = {letter_id: letter.state for letter_id, letter in work.letters.items()}
+        work.groups = {letter_id: letter.group_id for letter_id, letter in work.letters.items()}
+        work.dues = {letter_id: letter.due_at for letter_id, letter in work.letters.items()}
         # Read under the lock: whoever ends a run holds its letter.
         work.runs = {run.job_id: run for run in ReplayRun.objects.filter(job_id__in=list(places))}
         unknown = []
@@ -120,14 +132,19 @@ def _end(work: _Work, letter: DeadLetter, ending: Ending) -> None:
     run = work.runs.get(ending.job_id) or _unknown_run(work, letter, ending)
     if not _is_news(run, ending):
         return
+    ending = without_edits(letter, run, ending)
     run.state, run.ended_at, run.attempt = ending.state, ending.at, ending.attempt
     run.note = note_of(letter, run, ending)
     work.ended.append(run)
     event = EVENTS[ReplayRun.State(ending.state)]
     newest = run.number >= letter.replays
     if event is Event.DIED:
+        error_class = letter.error_class
         take_over(letter, run.number, ending, newest=newest and letter.state != State.RESOLVED)
-        work.died.add(letter.pk)
+        work.died[letter.pk] += 1
+        # One that told nothing but its class may not lose the frames that the letter was known by.
+        if ending.told is not None or letter.error_class != error_class:
+            work.retold.add(letter.pk)
     # An older replay that did its work after all drains its letter, but none that is being replayed again.
     if allows(letter.state, event) and (newest or _drains_late(letter, event)):
         _move(letter, event, run, ending)
@@ -147,7 +164,8 @@ def _move(letter: DeadLetter, event: Event, run: ReplayRun, ending: Ending) -> N
         letter.note = run.note or f"Replay {run.number} succeeded after all, when its letter was discarded already."
         letter.discard_reason, letter.discarded_in = "", None
     if letter.state == State.RESOLVED:
-        letter.drained_by, letter.drained_at = "replay", ending.at
+        letter.drained_by = "replay"
+        set_fields([letter], marks(letter, ending.at))
 
 
 def _is_news(run: ReplayRun, ending: Ending) -> bool:
@@ -172,7 +190,8 @@ def _unknown_run(work: _Work, letter: DeadLetter, ending: Ending) -> ReplayRun:
 
 
 _COMMON = (
-    "state", "note", "drained_by", "drained_at", "discard_reason", "discarded_in", "replays", "replay_job_id",
+    "state", "note", "drained_by", "drained_at", "drain_s", "discard_reason", "discarded_in", "replays",
+    "replay_job_id",
 )  # fmt: skip
 _RUN = ("state", "ended_at", "attempt", "note")
 
@@ -183,11 +202,17 @@ def _save(work: _Work) -> None:
     # By key, as whoever takes many: or two might wait for each other.
     ended = {run.pk: run for run in work.ended if id(run) not in made}
     update_rows(ReplayRun, [ended[pk] for pk in sorted(ended)], _RUN)
-    calm = [work.letters[pk] for pk in sorted(work.touched - work.died)]
+    calm = [work.letters[pk] for pk in sorted(work.touched - work.died.keys())]
     died = [work.letters[pk] for pk in sorted(work.died)]
+    attach([letter for letter in died if letter.pk in work.retold])
     update_rows(DeadLetter, calm, _COMMON)
-    update_rows(DeadLetter, died, [*_COMMON, *CONTENT])
+    update_rows(DeadLetter, died, [*_COMMON, *CONTENT, "group"])
     rewrite(died)
+    # Of its new cause, reason and error: another team may have to deal with it.
+    again = [letter for letter in (*calm, *died) if letter.state == State.OPEN]
+    follow(again, work.groups)
+    opened_again(again)
+    count_ends([*calm, *died], work.before, work.groups, work.died, work.dues)
     moved = [letter for letter in (*calm, *died) if letter.state != work.before[letter.pk]]
     record_moves(SCHEDULER, moved, work.before, _runs_of(work.ended))
 

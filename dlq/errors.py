@@ -42,3 +42,13 @@ class InvalidAction(LetterError):
         self.field = field
         self.problem = problem
         super().__init__(f"{field}: {problem}")
+
+
+class WrongGroupState(LetterError):
+    """A group is not in a state that allows this: nothing of it is undrained, or somebody was faster."""
+
+    def __init__(self, group_id: int, state: str, why: str) -> None:
+        self.group_id = group_id
+        self.state = state
+        self.why = why
+        super().__init__(f"group {group_id}: {why}")

@@ -32,7 +32,7 @@ def row_of(letter: DeadLetter) -> dict[str, Any]:
 
 def rows(letters: QuerySet[DeadLetter]) -> Generator[dict[str, Any]]:
     """Every letter in the order of their ids, with its arguments and what became of it; read piece by piece."""
-    for letter in letters.defer(*_LONG).order_by("pk").iterator(chunk_size=CHUNK):
+    for letter in letters.select_related("assignee").defer(*_LONG).order_by("pk").iterator(chunk_size=CHUNK):
         shown = Shown(letter)
         yield _row(letter, shown) | {
             "arguments": shown.arguments(),
@@ -92,7 +92,7 @@ def _row(letter: DeadLetter, shown: Shown) -> dict[str, Any]:
         "error_class": letter.error_class,
         "error": shown.error,
         "owner": letter.owner,
-        "assignee": None,
+        "assignee": letter.assignee.get_username() if letter.assignee is not None else None,
         "due_at": instant(letter.due_at),
         "dead_at": instant(letter.dead_at),
         "attempts": letter.attempts,

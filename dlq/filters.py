@@ -1,22 +1,27 @@
 """Which letters are meant: one filter for the page and its links, for bulk actions, the export and the command."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from types import MappingProxyType
+from typing import Any
 
 from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Right
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from dlq.models import UNDRAINED, DeadLetter, Reason, State
+from dlq.asking import LONGEST_VALUE, ME, MINE, NOBODY, Asking, Word, names_in, numbers_in
+from dlq.drained_in import period_of
+from dlq.models import UNDRAINED, DeadLetter, Reason, Severity, State
+from dlq.narrowing import narrowed
 from dlq.occurring import values_in
+from dlq.people import person_named, teams_of
 from dlq.searching import matching, search
 from jobops.batches.models import Batch
-from jobops.contracts import durations
 from tenants.models import Tenant
+
+__all__ = ["LONGEST_VALUE", "LetterFilter", "Word", "parse"]
 
 UNDRAINED_STATUS, ALL_STATUS = "undrained", "all"
 STATUSES: dict[str, tuple[State, ...]] = {
@@ -26,61 +31,78 @@ STATUSES: dict[str, tuple[State, ...]] = {
 }
 SORTS = {"due": ("due_at", "id"), "newest": ("-dead_at", "-id")}
 STATUSES_SHOWN = {UNDRAINED_STATUS: "To drain", ALL_STATUS: "Any", **{state.value: state.label for state in State}}
-CHOICES = {"status": tuple(STATUSES), "sort": tuple(SORTS), "reason": tuple(Reason.values)}
-LONGEST_VALUE = 200
 MOST_CLASSES = 500
 """Beyond so many classes of errors it is cheaper to read them all than to look them up one by one."""
 
-# What each is called beside its value.
+LEADS = ("group", "tenant", "assignee", "job", "error", "owner", "severity", "reason")
+"""What an index holds together with the state and the due times, the rarest first."""
+
+
 LABELS = {
     "status": "State",
     "tenant": "Tenant",
     "job": "Job",
     "owner": "Owner",
+    "assignee": "Assignee",
+    "severity": "Severity",
     "reason": "Died of",
     "error": "Error",
+    "group": "Cause",
     "older_than": "Older than",
     "overdue": "Overdue",
+    "drained": "Drained",
     "batch": "Batch",
     "q": "Search",
 }
-
-
-class Word(NamedTuple):
-    """One thing that a filter asks for, as people read it; ``without`` is the query string without it."""
-
-    name: str
-    label: str
-    value: str
-    without: str
+CHOICES: dict[str, tuple[str, ...]] = {
+    "status": tuple(STATUSES),
+    "sort": tuple(SORTS),
+    "reason": tuple(Reason.values),
+    "severity": tuple(Severity.values),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class LetterFilter:
+class LetterFilter(Asking):
     """What is asked of letters; a field at its default asks nothing.
 
     ``status``: ``undrained``, ``all`` or a state. ``tenant``: a slug; of a tenant that is gone, the slug it had.
+    ``owner``: teams, with commas between them, or ``mine``. ``assignee``: a login, ``me`` or ``none``.
+    ``group``: causes by their numbers, with commas between them.
     ``error``: an error's class, whole or its last dotted part. ``older_than``: since the first death.
-    ``overdue``: undrained after its due time. ``batch``: members of this one. ``q``: words that must all occur.
-    ``sort``: ``due`` or ``newest``.
+    ``overdue``: undrained after its due time. ``drained``: in this time (``dlq.drained_in``). ``batch``: members of
+    this one. ``q``: words that must all occur;
+    ``deep``: in any letter, not only the newest (``dlq.searching``).
+    ``sort``: ``due`` or ``newest``. ``me``: the id of whoever asks, for what says me or mine; in no address.
     """
+
+    labels = MappingProxyType(LABELS)
+    choices = MappingProxyType(CHOICES)
 
     status: str = UNDRAINED_STATUS
     tenant: str = ""
     job: str = ""
     owner: str = ""
+    assignee: str = ""
+    severity: str = ""
     reason: str = ""
     error: str = ""
+    group: str = ""
     older_than: timedelta | None = None
     overdue: bool = False
+    drained: str = ""
     batch: str = ""
     q: str = ""
+    deep: bool = False
     sort: str = "due"
+    me: int | None = field(default=None, compare=False)
 
     @property
     def states(self) -> tuple[State, ...]:
         """The states that letters may be in; none if what is asked contradicts itself."""
         asked = STATUSES[self.status]
+        if self.drained:
+            asked = tuple(state for state in asked if state not in UNDRAINED)
         return tuple(state for state in asked if state in UNDRAINED) if self.overdue else asked
 
     @property
@@ -95,71 +117,78 @@ class LetterFilter:
 
     def parts(self, letters: QuerySet[DeadLetter]) -> list[QuerySet[DeadLetter]]:
         """Those of the letters that are meant, one queryset for each state: each is read from an index of its own."""
-        found = search(self.q)
+        found = search(self.q, deep=self.deep)
         conditions = self._conditions()
-        narrowed = [self._narrowed(letters.filter(state=state), (state,), conditions) for state in self.states]
-        return [found.in_order(each) for each in narrowed] if found else narrowed
+        meant = self._narrowed(letters, conditions) if self.states else letters.none()
+        parts = [meant.filter(state=state) for state in self.states]
+        return [found.in_order(each) for each in parts] if found else parts
 
     def apply(self, letters: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:
         """Those of the letters that are meant, in no order: to count, to export, to make members of."""
         if not self.states:
             return letters.none()
-        return matching(self._narrowed(letters.filter(state__in=self.states), self.states, self._conditions()), self.q)
+        narrowed = self._narrowed(letters.filter(state__in=self.states), self._conditions())
+        return matching(narrowed, self.q, deep=self.deep)
 
-    def as_query(self, **changes: Any) -> str:
-        """The query string that ``parse`` reads as this filter with these changes; defaults are left out."""
-        return urlencode(dict(replace(self, **changes)._asked()))
+    def shown(self, name: str, value: str) -> str:
+        """A value as people read it."""
+        if name == "reason":
+            return str(Reason(value).label)
+        return STATUSES_SHOWN.get(value, value) if name == "status" else Asking.shown(self, name, value)
 
-    def words(self) -> list[Word]:
-        """What it asks for, one by one."""
-        return [
-            Word(name, LABELS[name], _shown(name, value), self.as_query(**{name: DEFAULTS[name]}))
-            for name, value in self._asked()
-            if name in LABELS
-        ]
+    @property
+    def is_counted(self) -> bool:
+        """Whether one index holds all that is asked, so that whatever matches is quickly counted."""
+        asked = {name for name, _ in self.asked()} - {"status", "sort", "q", "deep"}
+        by_age = replace(self, sort="newest" if self.older_than is not None else "due")
+        return asked <= by_age._lead(asked - self._on_rows)
 
-    def _asked(self) -> Iterator[tuple[str, str]]:
-        for name, default in DEFAULTS.items():
-            value = getattr(self, name)
-            if value != default:
-                yield name, _written(value)
+    @property
+    def _on_rows(self) -> set[str]:
+        """What no index holds; that nobody has taken a letter, as it is so of most of them."""
+        return {"batch", "assignee"} if self.assignee == NOBODY else {"batch"}
 
-    def _narrowed(
-        self, letters: QuerySet[DeadLetter], states: tuple[State, ...], conditions: Mapping[str, Q]
-    ) -> QuerySet[DeadLetter]:
-        """One condition leads, together with the order; an index holds both. The others name ids, each read off an
-        index alone: a row is long, and reading a thousand of them to leave most of them out takes its time."""
-        lead = self._lead(conditions)
-        for name, condition in conditions.items():
-            if name in lead:
-                letters = letters.filter(condition)
-            else:
-                ids = DeadLetter.objects.filter(condition, state__in=states)
-                letters = letters.filter(pk__in=ids.order_by().values("pk"))
-        return letters
+    def _narrowed(self, letters: QuerySet[DeadLetter], conditions: Mapping[str, Q]) -> QuerySet[DeadLetter]:
+        lead = self._lead(set(conditions) - self._on_rows)
+        return narrowed(letters, self.states, conditions, lead, self._on_rows)
 
-    def _lead(self, conditions: Mapping[str, Q]) -> set[str]:
+    def _lead(self, names: set[str]) -> set[str]:
+        """The conditions that one index holds together with the order."""
         if self.sort == "newest":
-            return {"tenant", "older_than"}
-        first = next((name for name in ("tenant", "job", "owner", "error", "reason") if name in conditions), "")
-        return {first, "overdue"}
+            return names & {"tenant", "older_than"}
+        if {"tenant", "group"} <= names:
+            return {"tenant", "group"} | names & {"overdue"}
+        return {next((name for name in LEADS if name in names), ""), *names & {"overdue"}}
 
     def _conditions(self) -> dict[str, Q]:
         now = timezone.now()
-        found: dict[str, Q] = {}
+        found = self._whose()
         if self.tenant:
             found["tenant"] = _of_tenant(self.tenant)
-        for name, field in (("job", "job_type"), ("owner", "owner"), ("reason", "reason")):
+        for name, column in (("job", "job_type"), ("reason", "reason"), ("severity", "severity")):
             if value := getattr(self, name):
-                found[name] = Q(**{field: value})
+                found[name] = Q(**{column: value})
         if self.error:
             found["error"] = self._of_error()
         if self.batch:
             found["batch"] = _of_batch(self.batch)
         if self.overdue:
             found["overdue"] = Q(due_at__lte=now)
+        if self.drained:
+            period = period_of(self.drained, now)
+            found["drained"] = Q(drained_at__gte=period.since, drained_at__lt=period.until)
         if self.older_than is not None:
             found["older_than"] = Q(dead_at__lte=now - self.older_than)
+        return found
+
+    def _whose(self) -> dict[str, Q]:
+        found: dict[str, Q] = {}
+        if self.owner:
+            found["owner"] = owned_by(self.owner, self.me)
+        if self.assignee:
+            found["assignee"] = assigned_to(self.assignee, self.me)
+        if self.group:
+            found["group"] = Q(group__in=numbers_in(self.group))
         return found
 
     def _of_error(self) -> Q:
@@ -172,48 +201,26 @@ class LetterFilter:
         return Q(error_class__in=[self.error, *longer]) if longer else whole
 
 
-DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(LetterFilter)}
+DEFAULTS: dict[str, Any] = LetterFilter.defaults()
 
 
 def parse(params: Mapping[str, str]) -> tuple[LetterFilter, dict[str, str]]:
-    """The filter that a query string asks for, and what of it was passed over: parameter → what would be right.
-
-    Never raises: whatever cannot be meant is left out, and said.
-    """
-    values: dict[str, Any] = {}
-    faults: dict[str, str] = {}
-    for name in DEFAULTS:
-        text = str(params.get(name) or "").strip()
-        if not text:
-            continue
-        try:
-            values[name] = _read(name, text)
-        except ValueError as error:
-            faults[name] = str(error)
-    return LetterFilter(**values), faults
+    """As ``LetterFilter.parse``."""
+    return LetterFilter.parse(params)
 
 
-def _read(name: str, text: str) -> Any:
-    if len(text) > LONGEST_VALUE:
-        raise ValueError(f"longer than {LONGEST_VALUE} characters")
-    if not text.isprintable():
-        raise ValueError("holds characters that cannot be seen")
-    choices = CHOICES.get(name)
-    if choices is not None and text not in choices:
-        raise ValueError(f"must be one of {', '.join(choices)}")
-    if name == "overdue":
-        if text not in ("0", "1"):
-            raise ValueError("must be 1 or nothing")
-        return text == "1"
-    if name == "older_than":
-        return durations.parse(text)
-    return text
+def owned_by(asked: str, me: int | None) -> Q:
+    """Owned by one of these teams; ``mine``: by one that ``me`` is in."""
+    names = teams_of(me) if asked == MINE else names_in(asked)
+    return Q(owner=names[0]) if len(names) == 1 else Q(owner__in=names)
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, timedelta):
-        return durations.show(value)
-    return "1" if value is True else str(value)
+def assigned_to(asked: str, me: int | None) -> Q:
+    """Assigned to this login, to ``me`` or to ``none``; to somebody who is not there is nothing."""
+    if asked == NOBODY:
+        return Q(assignee__isnull=True)
+    who = me if asked == ME else person_named(asked)
+    return Q(pk__in=[]) if who is None else Q(assignee=who)
 
 
 def _of_tenant(slug: str) -> Q:
@@ -228,9 +235,3 @@ def _of_batch(batch_id: str) -> Q:
     if batch is None or not batch.tenant_uid.isdigit():
         return Q(batch=batch_id)
     return Q(tenant=int(batch.tenant_uid), dead_at__gte=batch.created_at, batch=batch_id)
-
-
-def _shown(name: str, value: str) -> str:
-    if name == "reason":
-        return str(Reason(value).label)
-    return {"overdue": "yes", "status": STATUSES_SHOWN.get(value, value)}.get(name, value)

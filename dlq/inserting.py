@@ -1,13 +1,17 @@
-"""New letters into the table, with their search texts: what is there already is left as it is."""
+"""New letters into the table, with their groups and search texts: what is there already is left as it is."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
+from dlq.causes.counting import attach, count_new
+from dlq.causes.fingerprint import print_of
 from dlq.models import DeadLetter, SearchText
-from dlq.rows import insert_rows
+from dlq.owners.deciding import decide
+from dlq.payloads import Shown
+from dlq.rows import insert_new, insert_rows
 from dlq.searchable import search_text
 from tenants.models import Tenant
 from tenants.policy import belongs
@@ -22,6 +26,8 @@ UNSTORABLE = (DatabaseError, ValueError, TypeError, OverflowError)
 Key = tuple[str, int]
 """A job's id and the attempt it died in."""
 
+_IDENTITY = ("id", "job_id", "attempt")
+
 
 class _SearchRow(NamedTuple):
     """A ``SearchText`` without what makes a model's object dear."""
@@ -35,12 +41,20 @@ def key_of(letter: DeadLetter) -> Key:
     return letter.job_id, letter.attempt
 
 
-def insert(letters: Sequence[DeadLetter]) -> set[Key]:
+def insert(
+    letters: Sequence[DeadLetter],
+    *,
+    decided: Callable[[Sequence[DeadLetter]], None] = lambda letters: None,
+    beside: Callable[[Sequence[DeadLetter]], None] = lambda letters: None,
+) -> set[Key]:
     """Insert what is not there yet, in one transaction; answers which of them the table holds now.
 
-    Must not run inside a transaction.
+    Must not run inside a transaction. What is inserted has a group, which counts it, and an owner. Within the
+    transaction, ``decided`` is called when owners are decided, and ``beside`` with those that were really inserted.
     """
-    texts = {key_of(letter): _search_text(letter) for letter in letters}
+    seen = [Shown(letter) for letter in letters]
+    texts = {key_of(letter): _search_text(letter, shown) for letter, shown in zip(letters, seen, strict=True)}
+    prints = [print_of(letter, shown) for letter, shown in zip(letters, seen, strict=True)]
     with transaction.atomic(durable=True):
         slugs = {letter.tenant_slug for letter in letters}
         # A tenant deleted between this look and the commit fails the batch; the second look, singly, misses it.
@@ -48,22 +62,38 @@ def insert(letters: Sequence[DeadLetter]) -> set[Key]:
         for letter in letters:
             tenant = tenants.get(letter.tenant_slug)
             letter.tenant_id = tenant.pk if tenant is not None and belongs(letter.tenant_uid, tenant) else None
-        insert_rows(DeadLetter, letters)
-        # Looked up, not assumed: what was there already is as good as stored.
-        ids = [letter.job_id for letter in letters]
-        held = {
-            (job_id, attempt): pk
-            for pk, job_id, attempt in DeadLetter.objects.filter(job_id__in=ids).values_list("pk", "job_id", "attempt")
-        }
-        rows = [_SearchRow(pk, texts[key]) for key, pk in held.items() if key in texts]
-        insert_rows(SearchText, rows)
-    return set(held)
+        attach(letters, prints)
+        decide(letters)
+        decided(letters)
+        inserted = {(job_id, attempt): pk for pk, job_id, attempt in insert_new(DeadLetter, letters, _IDENTITY)}
+        insert_rows(SearchText, [_SearchRow(pk, texts[key]) for key, pk in inserted.items()])
+        new = _inserted(letters, inserted)
+        beside(new)
+        count_new(new)
+        return inserted.keys() | _there_before(letters, inserted)
 
 
-def _search_text(letter: DeadLetter) -> str:
+def _inserted(letters: Sequence[DeadLetter], keys: Mapping[Key, int]) -> list[DeadLetter]:
+    """Those that were inserted, each once, with their keys."""
+    found: dict[Key, DeadLetter] = {}
+    for letter in letters:
+        key = key_of(letter)
+        if key in keys:
+            letter.pk = keys[key]
+            found.setdefault(key, letter)
+    return list(found.values())
+
+
+def _there_before(letters: Sequence[DeadLetter], inserted: Mapping[Key, int]) -> set[Key]:
+    """Of the others, those that the table holds. Looked up, not assumed: these are as good as stored."""
+    ids = [letter.job_id for letter in letters if key_of(letter) not in inserted]
+    return set(DeadLetter.objects.filter(job_id__in=ids).values_list("job_id", "attempt")) if ids else set()
+
+
+def _search_text(letter: DeadLetter, shown: Shown) -> str:
     """A letter that cannot be found by its words is still a letter."""
     try:
-        return search_text(letter)
+        return search_text(letter, shown)
     except Exception:  # whatever its arguments hold
         log.exception("the death of job %s cannot be searched for by its words", letter.job_id)
         return letter.job_id.lower()

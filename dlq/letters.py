@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
+from dlq.foreign.names import may_be_foreign
 from dlq.models import DeadLetter, Reason
 from dlq.own_errors import ARGUMENTS_GONE, RECORD_GONE
-from dlq.ownership import promise_for
+from dlq.ownership import DEFAULT_DRAIN_SLA
 from dlq.text import capped, one_line, visible
 from jobops.contracts.error_text import storable_json
 from jobops.engine.errors import InvalidJob
@@ -28,6 +30,8 @@ MAX_INTEGER = 2**31 - 1
 
 Fields = Mapping[bytes, bytes]
 
+_REASONS = {reason.value: reason for reason in Reason}
+
 
 def letter_of(death: Death) -> DeadLetter:
     """The letter of a death; a placeholder if the job's record, or the heart of it, is gone.
@@ -37,11 +41,11 @@ def letter_of(death: Death) -> DeadLetter:
     fields = death.fields
     letter = _bare(death)
     if b"data" in fields:
-        letter.payload, letter.payload_raw = _payload(fields[b"data"])
+        letter.payload, letter.payload_raw = payload_of(fields[b"data"])
     else:
         letter.placeholder = True
     reason = visible(fields.get(b"jo_reason", b""))
-    letter.reason = Reason(reason) if reason in Reason.values else Reason.UNKNOWN
+    letter.reason = _REASONS.get(reason, Reason.UNKNOWN)
     letter.error_class = one_line(fields.get(b"jo_error_class", b""), 255)
     letter.error = capped(fields.get(b"jo_error", b"") or _what_is_missing(fields), ERROR_LENGTH)
     letter.traceback = capped(inflate(fields.get(b"exc_info", b"")), TRACEBACK_LENGTH)
@@ -86,6 +90,12 @@ def history_of(fields: Fields) -> list[dict[str, Any]]:
 
 def identity(job_id: str) -> str:
     """The job's id as it is stored; one that does not fit is cut and told apart by a digest."""
+    # Whatever a record of ours says, only letters of other installations are called like theirs.
+    return identity_of_foreign(f"~{job_id}" if may_be_foreign(job_id) else job_id)
+
+
+def identity_of_foreign(job_id: str) -> str:
+    """The same for what ``dlq.foreign.names`` calls a job of another installation."""
     shown = visible(job_id)
     if shown == job_id and len(job_id) <= JOB_ID_LENGTH:
         return job_id
@@ -101,7 +111,6 @@ def _bare(death: Death) -> DeadLetter:
     except ValueError:
         slug, lane = "", ""
     dead_at = _instant(death.died_at_ms) or timezone.now()
-    promise = promise_for(job_type)
     letter = DeadLetter(
         job_id=identity(death.job_id),
         attempt=max(0, min(death.attempt, MAX_INTEGER)),
@@ -111,16 +120,17 @@ def _bare(death: Death) -> DeadLetter:
         tenant_slug=slug[:50],
         lane=lane[:50],
         reason=Reason.UNKNOWN,
-        owner=promise.owner,
+        # Until it is stored, when it is decided whose it is (``dlq.owners.deciding``).
+        owner=settings.JOBOPS_DEFAULT_OWNER,
         dead_at=dead_at,
-        due_at=promise.due_at(dead_at),
+        due_at=dead_at + DEFAULT_DRAIN_SLA,
     )
     # For the intake, which looks its tenant up: the slug alone may be another customer's by now.
     letter.tenant_uid = visible(death.fields.get(b"jo_tenant_uid", b""))
     return letter
 
 
-def _payload(data: bytes) -> tuple[str, bytes | None]:
+def payload_of(data: bytes) -> tuple[str, bytes | None]:
     """The arguments as JSON text, as they travelled (tags and all); or nothing, and the bytes as they are."""
     try:
         _name, _instance, args, kwargs = json.loads(inflate(data), parse_constant=_no_constant)

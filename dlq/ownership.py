@@ -1,7 +1,6 @@
 """Whose a dead letter is, and until when it must be drained."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 
@@ -14,26 +13,21 @@ DEFAULT_DRAIN_SLA = timedelta(days=1)
 LONGEST_DRAIN_SLA = timedelta(days=3650)
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """The team that must drain a letter, and how long it has."""
-
-    owner: str
-    drain_sla: timedelta
-
-    def due_at(self, dead_at: datetime) -> datetime:
-        """Until when a letter of this instant must be drained."""
-        return dead_at + self.drain_sla
-
-
-def promise_for(job_type: str) -> Promise:
-    """What the job type's contract promises; for one that is not registered, or promises nothing: the defaults.
-
-    Always answers an owner and a time, whatever the registry holds.
-    """
+def drain_sla(job_type: str) -> timedelta:
+    """How long the job type's contract gives; one that is not registered, or promises nothing: the default."""
     contract = registry.resolve(job_type) if job_type else None
-    owner = one_line(contract.owner, OWNER_LENGTH) if contract and contract.owner else ""
     sla = contract.drain_sla if contract else None
     if sla is None or sla <= timedelta(0):
-        sla = DEFAULT_DRAIN_SLA
-    return Promise(owner.strip() or settings.JOBOPS_DEFAULT_OWNER, min(sla, LONGEST_DRAIN_SLA))
+        return DEFAULT_DRAIN_SLA
+    return min(sla, LONGEST_DRAIN_SLA)
+
+
+def owner_for(job_type: str) -> str:
+    """Whose letters of this type are without a rule: its contract's owner's, or the default team's. Never empty."""
+    return contract_owner(job_type) or settings.JOBOPS_DEFAULT_OWNER
+
+
+def contract_owner(job_type: str) -> str:
+    """The team that the job type's contract names; empty if it is not registered, or names none."""
+    contract = registry.resolve(job_type) if job_type else None
+    return one_line(contract.owner, OWNER_LENGTH).strip() if contract and contract.owner else ""

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from dlq.foreign.names import may_be_foreign
 from dlq.models import DeadLetter
 from dlq.own_errors import OWN_ERRORS
 from jobops.contracts import masking, registry
@@ -38,7 +39,7 @@ class Shown:
         self.mask = mask
         self.job_type = registry.resolve(letter.job_type) if letter.job_type else None
         self.stored = stored_arguments(letter.payload)
-        self.secrets = _secrets(self.job_type, self.stored) if mask else NO_SECRETS
+        self.secrets = _secrets_of(letter, self.job_type, self.stored) if mask else NO_SECRETS
 
     @property
     def error(self) -> str:
@@ -114,6 +115,11 @@ def shown_error(letter: DeadLetter) -> str:
     return Shown(letter).error
 
 
+def secrets_of_letter(letter: DeadLetter) -> Secrets:
+    """What to hide in any text about the letter."""
+    return _secrets_of(letter, registry.resolve(letter.job_type), stored_arguments(letter.payload))
+
+
 def secrets_in(job_type: str, payload: str) -> Secrets:
     """What to hide of a dead letter, whose arguments are stored as JSON text; everything, if that cannot be read."""
     return _secrets(registry.resolve(job_type), stored_arguments(payload))
@@ -129,6 +135,13 @@ def stored_arguments(payload: str) -> Stored | None:
     except (ValueError, KeyError, TypeError, RecursionError, InvalidJob):
         return None
     return args, kwargs
+
+
+def _secrets_of(letter: DeadLetter, job_type: JobType | None, stored: Stored | None) -> Secrets:
+    if not letter.payload and may_be_foreign(letter.job_id):
+        # Its arguments stay closed; what they hold was taken out of its texts when it was taken over.
+        return NO_SECRETS
+    return _secrets(job_type, stored)
 
 
 def _secrets(job_type: JobType | None, stored: Stored | None) -> Secrets:

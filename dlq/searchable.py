@@ -18,9 +18,12 @@ _ERROR_LENGTH = 600
 _NAMES_LENGTH = 700
 
 
-def search_text(letter: DeadLetter) -> str:
-    """What a search finds the letter by: job type, ids, key, error and arguments; lower-case, secrets masked."""
-    shown = Shown(letter)
+def search_text(letter: DeadLetter, shown: Shown | None = None) -> str:
+    """What a search finds the letter by: job type, ids, key, error and arguments; lower-case, secrets masked.
+
+    ``shown``: the letter's, from whom has it.
+    """
+    shown = shown or Shown(letter)
     names = (letter.job_type, letter.tenant_slug, letter.job_id, letter.correlation_id, letter.key, letter.error_class)
     arguments = shown.arguments()
     parts = (

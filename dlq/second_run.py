@@ -6,6 +6,7 @@ from typing import Literal
 from django.db.models import Q
 
 from dlq.models import DeadLetter, Reason
+from dlq.redirects import type_of
 from jobops.contracts import registry
 
 Tone = Literal["ok", "warn", "danger"]
@@ -47,7 +48,7 @@ class SecondRun:
 
 def second_run(letter: DeadLetter) -> SecondRun:
     """What a replay of the letter means: safe by its contract, perhaps a second time, or nobody knows."""
-    job_type = registry.resolve(letter.job_type) if letter.job_type else None
+    job_type = type_of(letter)
     unknown = is_unknown(letter.error_class)
     if unknown and (job_type is None or job_type.guard is None):
         return SecondRun("danger", f"May have taken effect: {_NOBODY_KNOWS}. A replay does it again.")
@@ -55,6 +56,10 @@ def second_run(letter: DeadLetter) -> SecondRun:
         return SecondRun("ok", f"Safe to repeat because {job_type.idempotent.rstrip('.')}.")
     cut_off = _cut_off(letter)
     if job_type is not None and job_type.guard is not None:
+        if registry.resolve(letter.job_type) is None:
+            # Records are kept by job type; an alias would find those of the old name, a redirect does not.
+            why = f"{job_type.name} has no record of what ran under the old name"
+            return SecondRun("danger", f"May have taken effect: {why}.")
         if not cut_off and not unknown:
             return SecondRun("ok", "Safe to repeat because its guard keeps what is done from being done again.")
         because = cut_off or _NOBODY_KNOWS

@@ -6,16 +6,25 @@ compare-and-set in one transaction with the job that it makes and with its row i
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
-from dlq.changing import Done, answers, check_state, checked, move, record, set_fields
-from dlq.errors import InvalidAction, LetterError, NotReplayable
+from dlq.changing import Done, answers, checked, move, record, set_fields
+from dlq.clock.catching_up import catch_up
+from dlq.clock.draining import NOT_DRAINED, drain_seconds, marks
+from dlq.editing import Edit
+from dlq.errors import InvalidAction, NotReplayable
+from dlq.foreign.homes import HomeJob
+from dlq.foreign.sending import push as push_home
 from dlq.locking import lock_letters, with_tenants
 from dlq.models import BulkAction, DeadLetter, ReplayRun, State
-from dlq.replaying import KEY_IS_HELD, key_refusals, replay_job
+from dlq.owners.redeciding import opened_again
+from dlq.replay_push import LOOK_AFTER, UNSENT
+from dlq.replaying import jobs_of, key_refusals, told_of
+from dlq.retention import kept_since, too_late
 from dlq.states import Event
 from dlq.text import visible
 from jobops.contracts.enqueuer import enqueuer
@@ -23,15 +32,10 @@ from jobops.engine.errors import EnqueueRefused
 from jobops.engine.records import NewJob
 from tenants.services import Actor, actor_name
 
-UNDO_FOR = timedelta(days=30)
-"""How long a discard can be undone."""
-
 REASON_LENGTH = 500
 
 CHECK_AFTER = timedelta(seconds=60)
 """When the watch first looks for a replay that nothing was heard of."""
-
-TOO_LATE = f"it was discarded more than {UNDO_FOR.days} days ago"
 
 
 def letter_replay(*, letter_id: int, by: Actor, bulk: BulkAction | None = None, from_start: bool = False) -> ReplayRun:
@@ -45,6 +49,19 @@ def letter_replay(*, letter_id: int, by: Actor, bulk: BulkAction | None = None, 
     with transaction.atomic():
         letter = _lock_one(letter_id)
         done = _replay([letter], by, bulk, keys_held, from_start=from_start)
+        done.raise_for(letter_id)
+    return done.runs[letter_id]
+
+
+def letter_replay_edited(*, letter_id: int, by: Actor, edit: Edit, from_start: bool = False) -> ReplayRun:
+    """The same with other arguments, this once: the letter keeps its own, and the run keeps those of the ``edit``.
+
+    Whoever calls knows that the person may edit payloads. The audit says which arguments are changed, and no value.
+    """
+    keys_held = key_refusals([DeadLetter.objects.select_related("tenant").get(pk=letter_id)])
+    with transaction.atomic():
+        letter = _lock_one(letter_id)
+        done = _replay([letter], by, None, keys_held, from_start=from_start, edits={letter_id: edit})
         done.raise_for(letter_id)
     return done.runs[letter_id]
 
@@ -63,9 +80,10 @@ def letter_discard(*, letter_id: int, by: Actor, reason: str) -> DeadLetter:
 
 
 def letter_undo(*, letter_id: int, by: Actor) -> DeadLetter:
-    """Open a discarded letter again, with its old clock.
+    """Open a discarded letter again, with its old clock and the pauses of its group since; whose it is, and how long
+    for, is what is in force now.
 
-    Raises ``WrongState``, ``InvalidAction`` after ``UNDO_FOR``, or ``DeadLetter.DoesNotExist``.
+    Raises ``WrongState``, ``InvalidAction`` when it would be purged any moment, or ``DeadLetter.DoesNotExist``.
     """
     with transaction.atomic():
         letter = _lock_one(letter_id)
@@ -130,17 +148,25 @@ def _replay(
     keys_held: Mapping[int, str],
     *,
     from_start: bool = False,
+    edits: Mapping[int, Edit] | None = None,
 ) -> Done:
+    edits = edits or {}
+    payloads = {letter_id: edit.payload for letter_id, edit in edits.items()}
     done = Done()
     with transaction.atomic(savepoint=False):
-        jobs = _jobs(with_tenants(letters), keys_held, done, from_start=from_start)
-        taken = enqueuer().enqueue_many(list(jobs.values()))
-        for letter_id, answer in zip(list(jobs), taken, strict=True):
+        jobs, done.refused = jobs_of(with_tenants(letters), keys_held, from_start=from_start, payloads=payloads)
+        own = {letter_id: job for letter_id, job in jobs.items() if not isinstance(job, HomeJob)}
+        taken = enqueuer().enqueue_many(list(own.values()))
+        for letter_id, answer in zip(own, taken, strict=True):
             if isinstance(answer, EnqueueRefused):
                 done.refused[letter_id] = NotReplayable(letter_id, str(answer))
                 del jobs[letter_id]
         sent = [letter for letter in letters if letter.pk in jobs]
-        done.runs = _start_runs(sent, jobs, by, bulk)
+        done.runs = _start_runs(sent, jobs, by, bulk, payloads)
+        homes = [job.id for job in jobs.values() if isinstance(job, HomeJob)]
+        if homes:
+            # Robust: what this leaves behind, the watch pushes.
+            transaction.on_commit(partial(push_home, homes), robust=True)
         move(sent, Event.REPLAY, replays=F("replays") + 1, replay_job_id=_newest_job(), note="")
         for letter in sent:
             letter.replays, letter.replay_job_id, letter.note = letter.replays + 1, jobs[letter.pk].id, ""
@@ -151,41 +177,22 @@ def _replay(
             "letter.replay",
             sent,
             State.OPEN,
-            lambda letter: {"job": letter.replay_job_id, **extra, **({"from": begins} if letter.checkpoint else {})},
+            lambda letter: {
+                "job": letter.replay_job_id,
+                **extra,
+                **({"from": begins} if letter.checkpoint else {}),
+                **told_of(letter, jobs[letter.pk], edits.get(letter.pk)),
+            },
         )
     return done
 
 
-def _jobs(
-    letters: Sequence[DeadLetter], keys_held: Mapping[int, str], done: Done, *, from_start: bool
-) -> dict[int, NewJob]:
-    """The jobs to enqueue, by letter id; the other letters are noted as refused."""
-    jobs: dict[int, NewJob] = {}
-    keys_taken: set[tuple[str, str, str]] = set()
-    for letter in letters:
-        try:
-            job = _job_for(letter, keys_held, from_start=from_start)
-            place = (job.tenant, job.job_type, job.key)
-            if job.key and place in keys_taken:
-                raise NotReplayable(letter.pk, KEY_IS_HELD)
-        except LetterError as error:
-            done.refused[letter.pk] = error
-            continue
-        keys_taken.add(place)
-        jobs[letter.pk] = job
-    return jobs
-
-
-def _job_for(letter: DeadLetter, keys_held: Mapping[int, str], *, from_start: bool) -> NewJob:
-    check_state(letter, Event.REPLAY)
-    job = replay_job(letter, from_start=from_start)
-    if letter.pk in keys_held:
-        raise NotReplayable(letter.pk, keys_held[letter.pk])
-    return job
-
-
 def _start_runs(
-    letters: Sequence[DeadLetter], jobs: Mapping[int, NewJob], by: Actor, bulk: BulkAction | None
+    letters: Sequence[DeadLetter],
+    jobs: Mapping[int, NewJob],
+    by: Actor,
+    bulk: BulkAction | None,
+    payloads: Mapping[int, str],
 ) -> dict[int, ReplayRun]:
     now, name = timezone.now(), actor_name(by)
     runs = [
@@ -196,7 +203,9 @@ def _start_runs(
             bulk=bulk,
             by=name,
             started_at=now,
-            check_at=now + CHECK_AFTER,
+            check_at=now + (LOOK_AFTER if isinstance(jobs[letter.pk], HomeJob) else CHECK_AFTER),
+            note=UNSENT if isinstance(jobs[letter.pk], HomeJob) else "",
+            payload=payloads.get(letter.pk, ""),
         )
         for letter in letters
     ]
@@ -213,24 +222,27 @@ def _discard(letters: Sequence[DeadLetter], by: Actor, reason: str, bulk: BulkAc
     done = checked(letters, Event.DISCARD)
     changed = [letter for letter in letters if letter.pk not in done.refused]
     name, now = actor_name(by), timezone.now()
-    marks = {"discard_reason": reason, "drained_by": name, "drained_at": now, "discarded_in": bulk}
+    told = {"discard_reason": reason, "drained_by": name, "discarded_in": bulk}
     with transaction.atomic(savepoint=False):
-        move(changed, Event.DISCARD, **marks)
+        move(changed, Event.DISCARD, drained_at=now, drain_s=drain_seconds(now), **told)
         record(by, "letter.discard", changed, State.OPEN, reason=reason)
-    set_fields(changed, marks)
+    for letter in changed:
+        set_fields([letter], {**told, **marks(letter, now)})
     return done
 
 
 def _undo(letters: Sequence[DeadLetter], by: Actor) -> Done:
     done = checked(letters, Event.UNDO)
-    oldest = timezone.now() - UNDO_FOR
+    oldest = kept_since()
     for letter in letters:
         if letter.pk not in done.refused and letter.drained_at is not None and letter.drained_at < oldest:
-            done.refused[letter.pk] = InvalidAction("undo", TOO_LATE)
+            done.refused[letter.pk] = InvalidAction("undo", too_late())
     changed = [letter for letter in letters if letter.pk not in done.refused]
-    marks = {"discard_reason": "", "drained_by": "", "drained_at": None, "discarded_in": None}
+    emptied = {"discard_reason": "", "drained_by": "", "discarded_in": None, **NOT_DRAINED}
     with transaction.atomic(savepoint=False):
-        move(changed, Event.UNDO, **marks)
+        catch_up(changed)
+        opened_again(changed)
+        move(changed, Event.UNDO, **emptied)
         record(by, "letter.undo", changed, State.DISCARDED)
-    set_fields(changed, marks)
+    set_fields(changed, emptied)
     return done

@@ -11,6 +11,7 @@ from django.utils import timezone
 from dlq.endings import Ending, settle
 from dlq.locking import lock_letters
 from dlq.models import ReplayRun
+from dlq.replay_push import UNSENT, push_again
 from jobops.context import outbox_rows
 from jobops.context.models import OutboxEntry
 from jobops.engine.client import Engine
@@ -44,7 +45,9 @@ def watch(engine: Engine, limit: int = 200) -> int:
     Raises ``redis.RedisError``, then nothing is concluded, and what the database raises.
     """
     now = timezone.now()
-    runs = list(ReplayRun.objects.filter(state=Run.RUNNING, check_at__lte=now).order_by("check_at", "pk")[:limit])
+    # Those of other installations have a watch of their own.
+    due = ReplayRun.objects.filter(state=Run.RUNNING, check_at__lte=now, letter__foreign__isnull=True)
+    runs = list(due.order_by("check_at", "pk")[:limit])
     if not runs:
         return 0
     ids = [run.job_id for run in runs]
@@ -52,7 +55,12 @@ def watch(engine: Engine, limit: int = 200) -> int:
     # looks is seen by the second.
     rows = {row.pk: row for row in OutboxEntry.objects.filter(pk__in=ids).defer("data")}
     fates = engine.scripts.fates(ids)
+    unsent = [run for run in runs if _is_unsent(run, rows.get(run.job_id), fates[run.job_id], now)]
+    impossible = push_again(unsent)
     endings = {run.pk: _verdict(run, rows.get(run.job_id), fates[run.job_id], now) for run in runs}
+    for run in unsent:
+        why = impossible.get(run.pk)
+        endings[run.pk] = _concluded(run, Run.REFUSED, now, why) if why else None
     parked = {pk for pk, row in rows.items() if row.state == Row.PARKED}
     _conclude([(run, ending) for run in runs if (ending := endings[run.pk]) is not None], parked)
     pending = [run for run in runs if fates[run.job_id].pending]
@@ -77,6 +85,13 @@ def watch_soon(*job_ids: str) -> int:
     return _look_at(_running().filter(job_id__in=job_ids), timezone.now())
 
 
+def _is_unsent(run: ReplayRun, row: OutboxEntry | None, fate: Fate, now: datetime) -> bool:
+    """Whether its sender was stopped before its job was in Redis, or could say so. Redis knows a pushed id for a day:
+    until then a second push is a no-op; what is older is in doubt."""
+    nowhere = row is None and fate.state == "missing" and not fate.pending
+    return run.note == UNSENT and nowhere and now - run.started_at < outbox_rows.UNKNOWN_AFTER
+
+
 def _verdict(run: ReplayRun, row: OutboxEntry | None, fate: Fate, now: datetime) -> Ending | None:
     """How the replay ended; None while it is on its way or its end is about to be taken in."""
     if fate.pending or fate.state == "alive":
@@ -85,7 +100,7 @@ def _verdict(run: ReplayRun, row: OutboxEntry | None, fate: Fate, now: datetime)
         ended = _ENDS[fate.state]
         return Ending(run.job_id, ended, now, attempt=fate.attempt, error_class=fate.error_class, error=fate.error)
     if row is None:
-        return _concluded(run, Run.LOST, now, NOWHERE)
+        return _concluded(run, Run.LOST, now, IN_DOUBT if run.note == UNSENT else NOWHERE)
     match row.state:
         case Row.COALESCED:
             return Ending(run.job_id, Run.COALESCED, now, into=row.coalesced_into)

@@ -18,6 +18,7 @@ class JobopsConfig(AppConfig):
             checks,  # noqa: F401  (importing them registers them)
             runtime,
         )
+        from jobops.alerts import checks as alert_checks  # noqa: F401
         from jobops.contracts.discovery import discover
 
         runtime.install()

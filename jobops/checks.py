@@ -7,20 +7,25 @@ E011 a lease of less than two heartbeats · E012 two contracts that declare diff
 E013 a limit that contradicts the rest of its contract.
 
 jobops.W001 a reason for idempotency that gives none · W003 a name that depends on how the module is started ·
-W004 waits that are longer than the drain SLA.
+W004 waits that are longer than the drain SLA · W005 an owner that is no team (asked of the database, so only with
+``manage.py check --database default``).
 
 jobops.I001 each call must give a key.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, Info, register
+from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.checks import Warning as Suspicion
+from django.db import DEFAULT_DB_ALIAS, DatabaseError
 
+from dlq.owners.names import contract_owners
+from dlq.ownership import contract_owner
 from jobops.contracts import registry
 from jobops.contracts.catalog.lines import SHORTEST_REASON
 from jobops.contracts.config import config
@@ -29,6 +34,7 @@ from jobops.contracts.discovery import import_faults
 from jobops.contracts.durations import show
 from jobops.contracts.faults import Kind
 from jobops.contracts.job_type import JobType
+from tenants.models import Team
 
 IDS = {
     Kind.OWNER: "jobops.E001",
@@ -49,6 +55,30 @@ def check_contracts(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage
         found += _misfits(job_type)
         found += _contradictions(job_type)
         found += _suspicions(job_type)
+    return found
+
+
+@register("jobops", Tags.database)
+def check_owners(app_configs: Any = None, databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
+    """Owners that contracts name and no team is called: dead letters are theirs, and nobody is told."""
+    if not databases or DEFAULT_DB_ALIAS not in databases:
+        return []
+    try:
+        teams = set(Team.objects.values_list("name", flat=True))
+    except DatabaseError:  # no tables yet: `migrate` asks too
+        return []
+    found: list[CheckMessage] = []
+    for name in sorted(contract_owners() - teams):
+        of = sorted(each.name for each in registry.all_types() if contract_owner(each.name) == name)
+        more = f" and {len(of) - 1} more" if len(of) > 1 else ""
+        found.append(
+            Suspicion(
+                f"owner {name!r} of {of[0]}{more} is no team: nobody is told of what dies",
+                hint=f"`manage.py teams create {shlex.quote(name)}`, or Settings, Teams",
+                obj=name,
+                id="jobops.W005",
+            )
+        )
     return found
 
 

@@ -7,6 +7,7 @@ and says what would be right. An empty variable counts as unset. No setting is r
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import re
@@ -14,6 +15,7 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -32,6 +34,7 @@ _SQLITE_SCHEME = "sqlite"
 _LANE = re.compile(LANE_PATTERN)
 # What Django compares a request's host with: no scheme, no port. A leading dot stands for all below a domain.
 _HOST = re.compile(r"\*|\.?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?|\[[0-9A-Fa-f:.]+\]")
+_SOURCE = re.compile(r"[a-z0-9][a-z0-9._-]{0,49}")
 SHORTEST_SECRET_KEY = 32
 LONGEST_OWNER = 100
 
@@ -58,6 +61,17 @@ def refuse(variable: str, reason: str) -> NoReturn:
 def text(variable: str, default: str = "") -> str:
     """Return the variable without surrounding blanks."""
     return os.environ.get(variable, "").strip() or default
+
+
+def adopt(file: Path) -> None:
+    """Take the variables of ours that a JSON file holds, but for those that the environment has. No file: nothing."""
+    try:
+        held = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return
+    for name, value in held.items():
+        if name.startswith("JOBOPS_"):
+            os.environ.setdefault(name, str(value))
 
 
 def is_set(variable: str) -> bool:
@@ -140,6 +154,54 @@ def origins(variable: str) -> list[str]:
     return words(variable)
 
 
+def base_url(variable: str, default: str = "") -> str:
+    """Return where these pages are opened: one origin and perhaps a path, without a slash at its end."""
+    value = text(variable).rstrip("/")
+    if not value:
+        return default
+    example = "use a URL such as https://jobops.example.com"
+    parts = _split(variable, value, example)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        refuse(variable, f"is no address of a site (https:// or http://, a host, perhaps a path): {example}")
+    if not value.isascii() or not value.isprintable() or set(value) & set("<>|\"' "):
+        refuse(variable, f"has a character that no URL has: {example}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """Where mail is handed in; without a host nowhere."""
+
+    host: str = ""
+    port: int = 25
+    user: str = ""
+    password: str = ""
+    starttls: bool = False
+    tls: bool = False
+
+
+def mail_server(variable: str) -> MailServer:
+    """Return the server that takes our mail: smtp://, smtp+tls:// (STARTTLS) or smtps://, with USER:PASSWORD@."""
+    value = text(variable)
+    if not value:
+        return MailServer()
+    ports = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+    wanted = "use smtp+tls://USER:PASSWORD@HOST:587, smtps:// or smtp://HOST"
+    parts = _split(variable, value, wanted.removeprefix("use "))
+    if parts.scheme not in ports:
+        refuse(variable, f"has the scheme {parts.scheme!r}: {wanted}")
+    if not parts.hostname:
+        refuse(variable, f"names no host: {wanted}")
+    return MailServer(
+        host=parts.hostname,
+        port=parts.port or ports[parts.scheme],
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        starttls=parts.scheme == "smtp+tls",
+        tls=parts.scheme == "smtps",
+    )
+
+
 def owner(variable: str, default: str) -> str:
     """Return the name of who owns something: not blank, and not longer than the database takes."""
     value = text(variable, default)
@@ -194,12 +256,31 @@ def lanes_of(variable: str, known: Mapping[str, float]) -> list[str]:
     return chosen
 
 
+def rq_sources(variable: str) -> dict[str, str]:
+    """Return the named Redis servers of other RQ installations: NAME=URL, comma-separated."""
+    example = "write NAME=URL, as in billing=redis://10.0.0.5:6379/0"
+    value = text(variable)
+    found: dict[str, str] = {}
+    # A comma may stand in a URL, of Sentinels or in a password: a part begins where a name does.
+    for part in re.split(r",\s*(?=[^=,:/@]*=[a-z+]+://)", value) if value else []:
+        name, mark, url = part.strip().partition("=")
+        if not mark or not _SOURCE.fullmatch(name):
+            # Not the part itself: what is typed wrongly may be a password.
+            refuse(variable, f"has a part without a name of small letters, digits, dots and hyphens: {example}")
+        if name in found:
+            refuse(variable, f"names the source {name!r} twice: {example}")
+        found[name] = _redis_url(variable, url)
+    return found
+
+
 def redis_url(variable: str, default: str) -> str:
     """Return the URL of a Redis server: redis://, rediss:// or unix://, or of its Sentinels: redis+sentinel://,
     rediss+sentinel://."""
     value = text(variable)
-    if not value:
-        return default
+    return _redis_url(variable, value) if value else default
+
+
+def _redis_url(variable: str, value: str) -> str:
     if sentinel.is_sentinel(value):
         try:
             sentinel.parse(value)

@@ -1,6 +1,6 @@
 """All tables of the jobops app, gathered for Django from where they are at home."""
 
-from jobops.alerts.models import Alert, AlertRule, Channel, Delivery, Pending, Silence
+from jobops.alerts.models import Alert, AlertRule, Channel, Delivery, Pending, RunTimeBaseline, Silence
 from jobops.audit.models import AuditEntry
 from jobops.batches.models import Batch
 from jobops.context.models import OnceRecord, OutboxEntry, OutboxHold
@@ -21,5 +21,6 @@ __all__ = [
     "OutboxHold",
     "Pause",
     "Pending",
+    "RunTimeBaseline",
     "Silence",
 ]

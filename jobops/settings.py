@@ -21,6 +21,9 @@ DEBUG = env.boolean("DEBUG", default=False)
 JOBOPS_DEMO = env.boolean("JOBOPS_DEMO", default=not OWN_SERVICES and (VAR_DIR / "demo" / "services.json").exists())
 # The demo keeps to a folder of its own: its accounts and its jobs exist nowhere else.
 HOME_DIR = VAR_DIR / "demo" if JOBOPS_DEMO else VAR_DIR
+if JOBOPS_DEMO:
+    # A command that joins the demo has the settings of its processes.
+    env.adopt(HOME_DIR / "environment.json")
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 
 # --- services -------------------------------------------------------------------------------------------------------
@@ -78,6 +81,15 @@ JOBOPS_JOB_MODULES = env.modules("JOBOPS_JOB_MODULES")
 # How long what was done once is remembered; 0: for ever. After that the same key is new.
 JOBOPS_ONCE_KEEP_DAYS = env.integer("JOBOPS_ONCE_KEEP_DAYS", default=90, minimum=0, maximum=36_500)
 JOBOPS_DEFAULT_OWNER = env.owner("JOBOPS_DEFAULT_OWNER", "operations")
+# How long a drained dead letter is kept, and a discard can be undone. One that is not drained is kept for ever.
+# What was drained less than a week ago nobody deletes, by hand either.
+JOBOPS_RETENTION_FLOOR_DAYS = 7
+JOBOPS_RETENTION_DAYS = env.integer(
+    "JOBOPS_RETENTION_DAYS", default=30, minimum=JOBOPS_RETENTION_FLOOR_DAYS, maximum=36_500
+)
+
+# Other RQ installations whose failed jobs `dlq import-rq` takes over: name → URL of their Redis.
+JOBOPS_RQ_SOURCES = env.rq_sources("JOBOPS_RQ_SOURCES")
 
 # RQ's own pages and tools get one bounded list of queues, never one entry a tenant.
 RQ_QUEUES = ShownQueues()
@@ -86,6 +98,21 @@ CACHES = {
     "rq-pages": {"BACKEND": "jobops.web.rq_pages.ReadOnlyCache"},
 }
 RQ_SHOW_ADMIN_LINK = False
+
+# --- alerts ---------------------------------------------------------------------------------------------------------
+
+# Where people open these pages: links in messages begin with it. On HTTPS the first host will do.
+_first_host = ALLOWED_HOSTS[0] if env.boolean("JOBOPS_HTTPS", default=False) else ""
+JOBOPS_BASE_URL = env.base_url(
+    "JOBOPS_BASE_URL", default=f"https://{_first_host}" if _first_host.strip("*.") == _first_host != "" else ""
+)
+# Origins that a webhook may lead to although they are private, or on http. For the tests of a receiver only.
+JOBOPS_ALERT_ALLOW_PRIVATE_SINK = env.origins("JOBOPS_ALERT_ALLOW_PRIVATE_SINK")
+_mail = env.mail_server("JOBOPS_ALERT_MAIL_URL")
+EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.host, _mail.port, _mail.user, _mail.password
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
+EMAIL_TIMEOUT = 10  # seconds, for each step of the conversation
+DEFAULT_FROM_EMAIL = env.text("JOBOPS_ALERT_MAIL_FROM", "jobops@localhost")
 
 # --- Django ---------------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,6 @@ urlpatterns = [
     path("", include("jobops.web.urls")),
     path("rq/", include(rq_urls())),
     path("admin/", admin.site.urls),
-    *([path("demo/", include("jobops.demo.urls"))] if settings.JOBOPS_DEMO else []),
+    *([path("", include("jobops.demo.urls"))] if settings.JOBOPS_DEMO else []),
 ]
 handler404 = "jobops.web.views.errors.not_found"

@@ -63,6 +63,11 @@
       if (place.textContent !== told.dataset.undrained) place.textContent = told.dataset.undrained;
       place.hidden = told.dataset.undrained === "0";
     }
+    for (const place of document.querySelectorAll("[data-alarms-count]")) {
+      place.querySelector("[data-n]").textContent = told.dataset.alarms;
+      place.className = told.dataset.loud === "1" ? "cnt-d" : "cnt";
+      place.hidden = told.dataset.alarms === "0";
+    }
   };
 
   region.addEventListener("htmx:finally:request", (event) => {

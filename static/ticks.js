@@ -11,13 +11,22 @@
   const find = (id) => document.getElementById(id);
   const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
+  // A list of letters has a box for all that match; a list of causes has none.
+  const isAll = () => Boolean(find("all-match")?.checked);
+  // A cause stands for many letters: how many those of the ticked ones are.
+  const within = (all, label) => {
+    if (!label.dataset.manyOf) return "";
+    const count = all.filter((box) => box.checked).reduce((sum, box) => sum + Number(box.dataset.n), 0);
+    return `, ${counted(count, label.dataset.manyOf)}`;
+  };
+
   const say = () => {
     const all = boxes();
     ticked = new Set(all.filter((box) => box.checked).map((box) => box.value));
     const label = find("ticked");
     if (!label) return;
-    const everything = find("all-match").checked;
-    label.textContent = everything ? "Chosen:" : ticked.size ? `${counted(ticked.size, label.dataset.one)} ticked` : label.dataset.none;
+    const everything = isAll();
+    label.textContent = everything ? "Chosen:" : ticked.size ? `${counted(ticked.size, label.dataset.one)} ticked${within(all, label)}` : label.dataset.none;
     label.classList.toggle("b", ticked.size > 0 && !everything);
     const page = region.querySelector("[data-tick-page]");
     page.hidden = false;
@@ -40,17 +49,19 @@
 
   region.addEventListener("click", (event) => {
     if (!event.target.closest("[data-untick]")) return;
-    for (const box of [...boxes(), find("all-match")]) box.checked = false;
+    const every = find("all-match");
+    for (const box of [...boxes(), ...(every ? [every] : [])]) box.checked = false;
     tell("");
     say();
-    (find("all-match").disabled ? boxes()[0] : find("all-match"))?.focus();
+    (every && !every.disabled ? every : boxes()[0])?.focus();
   });
 
   // Nothing ticked, nothing to do: the server would say so too.
   region.addEventListener("submit", (event) => {
-    if (event.target !== form() || ticked.size || find("all-match").checked) return;
+    if (event.target !== form() || ticked.size || isAll()) return;
     event.preventDefault();
-    tell(`Nothing is ticked. Tick what is meant${find("all-match").disabled ? "" : ", or take all that match"}.`);
+    const every = find("all-match");
+    tell(`Nothing is ticked. Tick what is meant${every && !every.disabled ? ", or take all that match" : ""}.`);
   });
 
   region.addEventListener("htmx:finally:request", (event) => {

@@ -3,19 +3,23 @@
 import logging
 from typing import NoReturn
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from redis.exceptions import RedisError
 
 from jobops.audit import recording
 from jobops.engine.client import Engine
 from tenants.errors import AlreadyPaused, EngineAway, TenantBusy, TenantGone
-from tenants.leftovers import cancel_jobs, cancel_rows, leftovers
+from tenants.leftovers import cancel_jobs, cancel_rows, hold, leftovers
 from tenants.models import Tenant
 from tenants.policy import get_pusher
 from tenants.recorded import facts_of, record_membership, record_tenant
 from tenants.services import Actor, actor_name, tenant_pause, tenant_set
 
 log = logging.getLogger(__name__)
+
+TRIES = 3
+_DEADLOCK = "40P01"
+"""What PostgreSQL calls it when it ends one of two that wait for each other."""
 
 
 def tenant_delete(*, tenant: Tenant, by: Actor, engine: Engine, force: bool = False) -> None:
@@ -74,9 +78,25 @@ def _note_cancelled(tenant: Tenant, by: Actor, count: int) -> None:
 
 
 def _delete(tenant: Tenant, by: Actor) -> None:
+    """Once more where the database gave it up for somebody else, so that no person has to."""
+    for left in reversed(range(TRIES)):
+        try:
+            _delete_once(tenant, by)
+            break
+        except OperationalError as error:
+            if not left or getattr(error.__cause__, "sqlstate", "") != _DEADLOCK:
+                raise
+            log.warning("the deletion of tenant %s met somebody who waited for it; trying again", tenant.slug)
+
+
+def _delete_once(tenant: Tenant, by: Actor) -> None:
     slug, pk = tenant.slug, tenant.pk
     with transaction.atomic():
+        # Before the tenant: who has a letter of its may have to refer to it.
+        hold(tenant)
         now = Tenant.objects.select_for_update().filter(pk=pk).first() or _gone(slug)
+        # Once more: letters that came in between, of which nobody makes new ones now.
+        hold(now)
         for membership in now.memberships.select_related("user", "tenant"):
             record_membership(membership, by, membership.role, "")
         record_tenant("tenant.delete", now, by, facts_of(now), {})

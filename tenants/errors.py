@@ -79,3 +79,27 @@ class PausedByStaff(TenantError):
 
 class EngineAway(TenantError):
     """Redis could not be reached for something that must not be done without it."""
+
+
+class InvalidTeam(TenantError):
+    """A value that no team may have; ``field`` is its name, ``problem`` what would be right."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field, self.problem = field, problem
+        super().__init__(f"{field}: {problem}")
+
+
+class TeamExists(InvalidTeam):
+    """Another team has this name already."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__("name", f"a team {name!r} exists already; choose another name, or change that one")
+
+
+class TeamGone(TenantError):
+    """There is no team of this name, or not any more."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"there is no team {name!r}; nothing was changed")

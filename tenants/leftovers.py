@@ -24,6 +24,9 @@ _counters: dict[str, Counter] = {}
 Listener = Callable[[Sequence[str]], object]
 _listeners: list[Listener] = []
 
+Holder = Callable[[Tenant], object]
+_holders: list[Holder] = []
+
 
 def register_leftover(name: str, counter: Counter) -> None:
     """Have ``counter(tenant)`` asked too: above 0 it stands in the way of a deletion as "<count> <name>".
@@ -31,6 +34,18 @@ def register_leftover(name: str, counter: Counter) -> None:
     For the layers above, whose tables this one cannot know.
     """
     _counters[name] = counter
+
+
+def hold_before_deletion(holder: Holder) -> None:
+    """Have ``holder(tenant)`` called in the transaction that deletes a tenant, before anything of it is written: to
+    lock what refers to it, in the order in which all others do, or the two would wait for each other."""
+    _holders.append(holder)
+
+
+def hold(tenant: Tenant) -> None:
+    """Lock what refers to it, in the caller's transaction."""
+    for holder in _holders:
+        holder(tenant)
 
 
 def tell_cancelled(listener: Listener) -> None:

@@ -24,12 +24,13 @@ class Row:
     ratio: float | None = None
 
 
-def arguments(description: str, **numbers: tuple[int, str]) -> argparse.Namespace:
-    """Parses ``--json`` and the whole numbers given as name=(default, help)."""
+def arguments(description: str, **options: tuple[int | str, str]) -> argparse.Namespace:
+    """Parses ``--json`` and the whole numbers and texts given as name=(default, help)."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
-    for name, (default, text) in numbers.items():
-        parser.add_argument(f"--{name}", type=int, default=default, help=f"{text} (default {default})")
+    for name, (default, text) in options.items():
+        shown = f"{text} (default {default})" if default != "" else text
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=shown)
     return parser.parse_args()
 
 

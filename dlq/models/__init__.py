@@ -1,10 +1,13 @@
 """The tables of the dead-letter queue, one file each."""
 
 from dlq.models.bulk import BulkAction, BulkMember
+from dlq.models.discard_reason import DiscardReason
+from dlq.models.foreign import ForeignJob
 from dlq.models.group import DeadLetterGroup, GroupNote, GroupSpan, GroupTenant
 from dlq.models.letter import UNDRAINED, DeadLetter, Reason, Severity, State
 from dlq.models.owners import LetterChange, RuleSet
 from dlq.models.plan import ReplayPlan
+from dlq.models.redirect import Redirect
 from dlq.models.run import ReplayRun
 from dlq.models.search import SearchText
 
@@ -14,11 +17,14 @@ __all__ = [
     "BulkMember",
     "DeadLetter",
     "DeadLetterGroup",
+    "DiscardReason",
+    "ForeignJob",
     "GroupNote",
     "GroupSpan",
     "GroupTenant",
     "LetterChange",
     "Reason",
+    "Redirect",
     "ReplayPlan",
     "ReplayRun",
     "RuleSet",

@@ -82,7 +82,11 @@ class BulkMember(models.Model):
     class Meta:
         ordering: ClassVar = ["id"]
         constraints: ClassVar = [models.UniqueConstraint(fields=["bulk", "letter"], name="bulk_member_once")]
-        indexes: ClassVar = [models.Index(fields=["bulk", "state", "id"], name="bulk_member_by_state")]
+        indexes: ClassVar = [
+            models.Index(fields=["bulk", "state", "id"], name="bulk_member_by_state"),
+            # The canary of a replay, which is looked at again and again while it runs.
+            models.Index(fields=["bulk", "state", "id"], name="bulk_member_canary", condition=models.Q(canary=True)),
+        ]
 
     def __str__(self) -> str:
         return f"letter {self.letter_id} of bulk action {self.bulk_id}: {self.state}"

@@ -67,8 +67,10 @@ class Alert(models.Model):
     acknowledged_at = models.DateTimeField(null=True, blank=True)
     acknowledged_until = models.DateTimeField(null=True, blank=True, help_text="Fires again then, if still wrong.")
     escalated_at = models.DateTimeField(null=True, blank=True)
-    # Told to its team so often; the next reminder is due then.
+    # Told to its team so often, the first time then (again after an acknowledgement that ran out); the next reminder
+    # is due at `remind_at`.
     notices = models.PositiveIntegerField(default=0)
+    told_at = models.DateTimeField(null=True, blank=True)
     remind_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -98,6 +100,21 @@ class Pending(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} since {self.since}"
+
+
+class RunTimeBaseline(models.Model):
+    """How long the slowest hundredth of a job type's runs usually takes: what "twice as long" is measured against.
+
+    Moves slowly, and not while the type is slow: a bad day must not become what is usual.
+    """
+
+    job_type = models.CharField(max_length=255, primary_key=True)
+    p99_s = models.FloatField()
+    samples = models.PositiveIntegerField(default=1)
+    updated_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.job_type}: {self.p99_s} s"
 
 
 class Silence(models.Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from django.db import connection
+from django.utils import timezone
+
+from jobops.audit.inserting import insert_values
 from jobops.audit.models import AuditEntry
 
 if TYPE_CHECKING:
@@ -16,7 +21,6 @@ if TYPE_CHECKING:
 
     from django.contrib.auth.models import AnonymousUser, User
 
-BATCH = 500
 REASON_LENGTH = 500
 
 _request_id: ContextVar[str] = ContextVar("audit_request_id", default="")
@@ -48,25 +52,31 @@ def record(by: User | AnonymousUser | str, change: Change) -> None:
 def record_many(by: User | AnonymousUser | str, changes: Iterable[Change]) -> None:
     """Add a row for each change, many in one query."""
     actor, kind, user_id = _who(by)
+    at = connection.ops.adapt_datetimefield_value(timezone.now())
+    before_all = (at, _storable(actor), str(kind), user_id)
     request_id = current_request_id()
     rows = [
-        AuditEntry(
-            actor=_storable(actor),
-            actor_kind=kind,
-            user_id=user_id,
-            action=change.action,
-            target_kind=change.target_kind,
-            target_id=_storable(str(change.target_id))[:200],
-            tenant_id=change.tenant_id,
-            tenant_slug=change.tenant_slug,
-            before=_storable(dict(change.before)),
-            after=_storable(dict(change.after)),
-            reason=_storable(change.reason).strip()[:REASON_LENGTH],
-            request_id=request_id,
+        (
+            *before_all,
+            change.action,
+            change.target_kind,
+            _storable(str(change.target_id))[:200],
+            change.tenant_id,
+            change.tenant_slug,
+            json.dumps(_storable(dict(change.before))),
+            json.dumps(_storable(dict(change.after))),
+            _storable(change.reason).strip()[:REASON_LENGTH],
+            request_id,
         )
         for change in changes
     ]
-    AuditEntry.objects.bulk_create(rows, batch_size=BATCH)
+    insert_values(AuditEntry._meta.db_table, _WRITTEN, rows)
+
+
+_WRITTEN = (
+    "at", "actor", "actor_kind", "user_id", "action", "target_kind", "target_id", "tenant_id", "tenant_slug", "before",
+    "after", "reason", "request_id",
+)  # fmt: skip
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -96,6 +96,7 @@ class Contract(TypedDict, total=False):
     on_unknown: str
     result_ttl: Duration | None
     keep_results: int | None
+    fingerprint: Callable[[str, str, Mapping[str, Any]], str | None] | None
 
 
 @overload
@@ -117,7 +118,9 @@ def job(func: Callable[..., Any] | None = None, /, **contract: Any) -> Any:
     both are of this job type. ``dedup_window``: for so long after a success its key still stands for it. ``on_full``:
     "refuse", "spill" (to the outbox) or "drop_oldest" (of the same key) at the tenant's depth limit; with the last the
     older arguments run below it and the newer ones at it, so the key must say all that matters. ``result_ttl``: how
-    long a finished job is kept; ``keep_results``: how many of them for each tenant.
+    long a finished job is kept; ``keep_results``: how many of them for each tenant. ``fingerprint``: which of its dead
+    letters have one cause, from the error's class, its message and the arguments by name to a short text that names
+    it (people read it, so keep customers' data out), or None for how it is told otherwise; it must be quick.
 
     Never raises for a missing promise or a bad value: ``manage.py check`` lists them, each with a hint.
     """
@@ -167,6 +170,7 @@ def read_contract(func: Callable[..., Any], contract: Mapping[str, Any]) -> JobT
         on_unknown=read.on_unknown(given("on_unknown", "run")),
         result_ttl=read.result_ttl(given("result_ttl")),
         keep_results=read.keep_results(given("keep_results")),
+        fingerprint=read.fingerprint(given("fingerprint")),
         # Last: the readings above add to it.
         faults=(*read.faults, *policy.faults),
     )

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 OnUnknown = Literal["run", "dead"]
 """What is done when nobody knows whether a guarded effect happened."""
 
+Fingerprint = Callable[[str, str, Mapping[str, Any]], str | None]
+"""From a death's error class, its error and the job's arguments by name to what tells its cause from others."""
+
 DEFAULT_MAX_ATTEMPTS = 5
 DEFAULT_TIMEOUT = timedelta(seconds=30)
 DEFAULT_BACKOFF = Backoff.exponential(base="1s", cap="5m")
@@ -34,6 +37,7 @@ class JobType:
     ``lane`` empty: the first configured one. ``lease`` None: the configured one. ``guard``: from the arguments
     to the key under which a run counts as done. ``redact``: names of arguments to mask wherever they are shown.
     ``concurrency`` and ``rate`` are those of the ``resource``, or, without one, of the job type itself.
+    ``fingerprint``: which deaths have one cause, where the contract says it.
     """
 
     name: str
@@ -59,6 +63,7 @@ class JobType:
     on_unknown: OnUnknown = "run"
     result_ttl: timedelta | None = None
     keep_results: int | None = None
+    fingerprint: Fingerprint | None = None
     faults: tuple[Fault, ...] = ()
 
     def using(

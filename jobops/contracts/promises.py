@@ -11,7 +11,13 @@ from typing import Any
 from jobops.contracts import durations
 from jobops.contracts.backoff import Backoff
 from jobops.contracts.faults import BadValue, Fault, Kind
-from jobops.contracts.job_type import DEFAULT_BACKOFF, DEFAULT_MAX_ATTEMPTS, DEFAULT_TIMEOUT, OnUnknown
+from jobops.contracts.job_type import (
+    DEFAULT_BACKOFF,
+    DEFAULT_MAX_ATTEMPTS,
+    DEFAULT_TIMEOUT,
+    Fingerprint,
+    OnUnknown,
+)
 from jobops.engine.rates import RATE_HINT, Rate, parse_rate
 from jobops.engine.records import OnFull
 from jobops.engine.validation import LANE_PATTERN, RESOURCE_PATTERN
@@ -147,6 +153,23 @@ class Promises:
             return value
         self.fault("on_unknown", f"{value!r} is not known", 'say "run" or "dead"')
         return "run"
+
+    def fingerprint(self, value: object) -> Fingerprint | None:
+        """Which of its deaths have one cause; None: as it is told of all."""
+        if value is None:
+            return None
+        hint = "give a function of three arguments: the error's class, its message and the job's arguments by name"
+        if not callable(value):
+            self.fault("fingerprint", f"{value!r} is not a function", hint)
+            return None
+        try:
+            inspect.signature(value).bind("", "", {})
+        except TypeError:
+            self.fault("fingerprint", f"{value!r} does not take these three arguments", hint)
+            return None
+        except ValueError:  # it does not tell what it takes
+            pass
+        return value
 
     def _count(self, argument: str, value: object, least: int, most: int) -> int | None:
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and least <= value <= most):

@@ -42,6 +42,12 @@ def set_mode(name: str, mode: str) -> str:
     return before
 
 
+def alerts_taken() -> list[dict[str, Any]]:
+    """The alerts that the demo's receiver has taken, the newest first. Raises ``ServerAway``."""
+    taken: list[dict[str, Any]] = json.loads(_ask("alerts"))
+    return taken
+
+
 def _ask(path: str, *, post: bool = False) -> bytes:
     try:
         url = f"{Places(settings.HOME_DIR).services().receiver_url}/{path}"

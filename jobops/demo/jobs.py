@@ -1,7 +1,8 @@
 """The demo's job types: real work on real files, rows and sockets, with full contracts.
 
-Two of them fail for good by design. `billing.monthly_statement` has a bug that certain rows bring out, and
-`catalog.import_archive` reads an archive into memory whole, which for one archive is more than its worker may have.
+Some of them fail for good by design. `billing.monthly_statement` has a bug that certain rows bring out,
+`catalog.import_archive` reads an archive into memory whole, which for one archive is more than its worker may have, and
+so may be an export of everything; and the tax office takes no order without a VAT id.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from jobops.demo.results import fresh_file, keep_newest
 SOCKET_TIMEOUT_S = 5.0
 EXPORTS_KEPT = 25
 """Newest exports kept for each shop."""
+EXPORT_MEMORY_BYTES = 64 * 1024 * 1024
+EXPORT_ROW_BYTES = 400
 IMPORT_MEMORY_BYTES = 160 * 1024 * 1024
 _EUROS = {"EUR": Decimal(1), "USD": Decimal("0.92"), "GBP": Decimal("1.17"), "SEK": Decimal("0.088")}
 
@@ -73,9 +76,11 @@ def make_thumbnail(shop: str, photo: str, width: int) -> dict[str, int]:
     backoff=Backoff.exponential(base="2s", cap="2m"),
     timeout="30s",
     retry_on=[OSError, OperationalError],
+    poison_on=[MemoryError],
 )
 def export_orders(shop: str, export: int, since: date, limit: int = 2_000) -> dict[str, int]:
     """Write a shop's orders since a day to a CSV file, and put it into the store. Only the newest files are kept."""
+    _reserve(limit)
     columns = ("number", "placed_on", "customer", "email", "country", "currency", "items", "total")
     orders = Order.objects.filter(shop=shop, placed_on__gte=since).order_by("placed_on", "number")
     text = io.StringIO(newline="")
@@ -123,7 +128,7 @@ def deliver_webhook(shop: str, endpoint: str, event: str, order: int) -> int:
     return _request("POST", f"hooks/{_plain(endpoint)}", json.dumps(body).encode(), "application/json")
 
 
-def _payment_key(shop: str, order: int, card_token: str) -> str:
+def payment_key(shop: str, order: int, card_token: str) -> str:
     """An order is paid once, whichever card pays it."""
     return f"{shop}:{order}"
 
@@ -133,7 +138,7 @@ def _payment_key(shop: str, order: int, card_token: str) -> str:
     owner="payments",
     drain_sla="4h",
     idempotent="captures by order number, and the provider ignores a second capture",
-    guard=_payment_key,
+    guard=payment_key,
     lane="interactive",
     max_attempts=3,
     backoff=Backoff.delays(["2s", "4s"], jitter="full"),
@@ -149,6 +154,27 @@ def capture_payment(shop: str, order: int, card_token: str) -> int:
         raise Discard(f"order {order} of {shop} is gone")
     body = {"order": found.number, "total": str(found.total), "currency": found.currency, "card": card_token}
     return _request("POST", "hooks/payments", json.dumps(body).encode(), "application/json")
+
+
+@job(
+    name="billing.report_invoice",
+    owner="integrations",
+    drain_sla="8h",
+    idempotent="reports by order number, and the tax office knows a second report by it",
+    lane="interactive",
+    max_attempts=4,
+    backoff=Backoff.exponential(base="2s", cap="30s"),
+    timeout="10s",
+    retry_on=[429, 502, 503, 504],
+    poison_on=[400],
+)
+def report_invoice(shop: str, order: int) -> int:
+    """Report an order's invoice to the tax office, which takes none without a VAT id; answers the HTTP status."""
+    found = Order.objects.filter(shop=shop, number=order).first()
+    if found is None:
+        raise Discard(f"order {order} of {shop} is gone")
+    body = {"order": found.number, "total": str(found.total), "currency": found.currency, "vat_id": found.vat_id}
+    return _request("POST", "hooks/tax-office", json.dumps(body).encode(), "application/json")
 
 
 @job(
@@ -240,6 +266,14 @@ def import_archive(shop: str, archive: str) -> dict[str, Any]:
 
 def _places() -> Places:
     return Places(settings.HOME_DIR)
+
+
+def _reserve(rows: int) -> None:
+    """Have the memory that so many rows may need, before any is read: half an export helps nobody."""
+    needed = rows * EXPORT_ROW_BYTES
+    if needed > EXPORT_MEMORY_BYTES:
+        may = EXPORT_MEMORY_BYTES // 2**20
+        raise MemoryError(f"an export of {rows:,} rows needs {needed // 2**20} MiB, and may have {may} MiB")
 
 
 def _plain(name: str) -> str:

@@ -1,7 +1,8 @@
 """The demo's mail server: takes every message, keeps the newest few as files, and refuses as real ones do.
 
 A recipient at a domain of REFUSED does not exist (550). A domain of GREYLISTING puts a pair of sender and recipient
-that it meets for the first time off for a few seconds (451).
+that it meets for the first time off for a few seconds (451). What goes to a team of ours (TEAMS) is kept apart, so that
+the shops' many messages do not push it out.
 """
 
 from __future__ import annotations
@@ -16,11 +17,31 @@ from pathlib import Path
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from jobops.demo.results import fresh_file
+
 REFUSED = ("nowhere.example",)
 GREYLISTING = ("slow-post.example",)
+TEAMS = "teams.example"
 KEEP_MESSAGES = 200
 GREYLIST_SECONDS = 2.0
 _PAIRS_REMEMBERED = 10_000
+
+
+class _Kept:
+    """A folder with the newest messages, numbered."""
+
+    def __init__(self, folder: Path, keep: int) -> None:
+        self._folder = folder
+        self._keep = keep
+        self._count = max((int(p.stem) for p in folder.glob("*.eml") if p.stem.isdigit()), default=0)
+
+    def put(self, data: bytes) -> int:
+        """Keep a message, whole or not at all; answers its number. The oldest goes when there are too many."""
+        self._count += 1
+        with fresh_file(self._folder / f"{self._count:08d}.eml") as file:
+            file.write(data)
+        (self._folder / f"{self._count - self._keep:08d}.eml").unlink(missing_ok=True)
+        return self._count
 
 
 class Mailbox:
@@ -34,13 +55,11 @@ class Mailbox:
         greylist_s: float = GREYLIST_SECONDS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
-        self._keep = keep
+        self._kept = _Kept(folder, keep)
+        self._teams = _Kept(folder / "teams", keep)
         self._greylist_s = greylist_s
         self._now = now
         self._first_seen: dict[tuple[str, str], float] = {}
-        self._count = max((int(p.stem) for p in folder.glob("*.eml") if p.stem.isdigit()), default=0)
 
     async def handle_RCPT(  # noqa: N802 (aiosmtpd looks for this name)
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -58,11 +77,9 @@ class Mailbox:
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
         """Keep the message; the oldest goes when there are too many."""
         content = envelope.content or b""
-        self._count += 1
         data = content if isinstance(content, bytes) else content.encode()
-        (self._folder / f"{self._count:08d}.eml").write_bytes(data)
-        (self._folder / f"{self._count - self._keep:08d}.eml").unlink(missing_ok=True)
-        return f"250 OK queued as {self._count}"
+        is_a_teams = any(str(address).lower().endswith(f"@{TEAMS}") for address in envelope.rcpt_tos)
+        return f"250 OK queued as {(self._teams if is_a_teams else self._kept).put(data)}"
 
     def _seen(self, pair: tuple[str, str]) -> float:
         if len(self._first_seen) >= _PAIRS_REMEMBERED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -39,6 +40,16 @@ class Places:
         return self.root / "mail"
 
     @property
+    def team_mail(self) -> Path:
+        """Those of them that went to a team: alerts."""
+        return self.mail / "teams"
+
+    @property
+    def alert_key(self) -> Path:
+        """What alerts are signed with on their way to the demo's own receiver; readable by its owner only."""
+        return self.root / "alert_key"
+
+    @property
     def logs(self) -> Path:
         """One log for each process."""
         return self.root / "logs"
@@ -53,6 +64,11 @@ class Places:
         with fresh_file(self._services) as file:
             file.write(json.dumps(asdict(services)).encode())
 
+    def write_environment(self, variables: Mapping[str, str]) -> None:
+        """Tell commands that join the demo how its processes are set up."""
+        with fresh_file(self.environment) as file:
+            file.write(json.dumps(dict(variables)).encode())
+
     def services(self) -> Services:
         """Where the local servers listen; `LookupError` when the demo does not run."""
         try:
@@ -63,6 +79,12 @@ class Places:
     def forget_services(self) -> None:
         """The local servers have stopped."""
         self._services.unlink(missing_ok=True)
+        self.environment.unlink(missing_ok=True)
+
+    @property
+    def environment(self) -> Path:
+        """The settings that the running demo's processes have, for commands that join it."""
+        return self.root / "environment.json"
 
     @property
     def _services(self) -> Path:

@@ -2,11 +2,12 @@
 
 It behaves as such servers do. `POST /hooks/<endpoint>` answers by the endpoint's nature (see ENDPOINTS): a rate
 limit that answers 429 with Retry-After, an outage every minute that answers 503, a strict schema that answers 400,
-an unsubscribed customer that answers 410. The payment provider is down from the start, until somebody mends it.
+an unsubscribed customer that answers 410. Whoever is down (see MODES) answers 503 at once.
 `PUT /files/<path>` takes a file in, at the speed of a network store. `GET /stats` tells what was answered, as JSON.
 
 `GET /control` tells how each endpoint is, and `POST /control/<endpoint>/<mode>` changes it: see MODES. It needs the
-header of CONTROL_HEADER, which no page of another site can send.
+header of CONTROL_HEADER, which no page of another site can send. `POST /alerts` takes signed alerts (see
+``jobops.demo.sink``), and `GET /alerts` tells the newest.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+from jobops.demo.sink import Sink
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 Clock = Callable[[], float]
@@ -31,7 +35,7 @@ Clock = Callable[[], float]
 class Endpoint:
     """How one customer's server behaves. ``latency_s``: of each answer. ``per_second``: more is answered 429 with
     ``retry_after_s``. ``down_s`` of every ``period_s`` seconds it answers 503. ``required``: fields without which an
-    event is answered 400. ``gone``: it answers 410 to all. ``mode``: how it is at the start."""
+    event is answered 400. ``gone``: it answers 410 to all."""
 
     latency_s: float = 0.02
     per_second: float = 0.0
@@ -40,7 +44,6 @@ class Endpoint:
     period_s: float = 60.0
     required: tuple[str, ...] = ()
     gone: bool = False
-    mode: str = "usual"
 
 
 ENDPOINTS: Mapping[str, Endpoint] = {
@@ -49,9 +52,10 @@ ENDPOINTS: Mapping[str, Endpoint] = {
     "ledger": Endpoint(latency_s=0.04, down_s=6.0),
     "tax-office": Endpoint(latency_s=0.05, required=("order", "total", "vat_id")),
     "old-shop": Endpoint(gone=True),
-    "payments": Endpoint(latency_s=0.08, mode="broken"),
+    "payments": Endpoint(latency_s=0.03),
 }
 STORE_LATENCY_S = 0.2
+DOWN_LATENCY_S = 0.005
 MODES = ("usual", "mended", "broken")
 """By its nature; well, whatever its nature is; or down."""
 CONTROL_HEADER = "X-Jobops-Demo"
@@ -91,7 +95,7 @@ class Desk:
         self._buckets = {name: Bucket(e.per_second, now) for name, e in endpoints.items() if e.per_second}
         self._answers: Counter[tuple[str, int]] = Counter()
         self._files: Counter[str] = Counter()
-        self._modes = {name: endpoint.mode for name, endpoint in endpoints.items()}
+        self._modes = dict.fromkeys(endpoints, "usual")
 
     def set_mode(self, name: str, mode: str) -> bool:
         """Mend or break an endpoint; answers whether there is such an endpoint and such a mode."""
@@ -118,7 +122,10 @@ class Desk:
     def latency(self, name: str) -> float:
         """How long, in seconds, this endpoint takes to answer."""
         endpoint = self._endpoints.get(name)
-        return endpoint.latency_s if endpoint else 0.0
+        if endpoint is None:
+            return 0.0
+        # Who is down is told to be by the proxy before it, at once.
+        return DOWN_LATENCY_S if self._modes[name] == "broken" else endpoint.latency_s
 
     def stored(self, folder: str, size: int) -> None:
         """Count a file that was put into the store."""
@@ -167,6 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 10
     desk: Desk
+    sink: Sink
 
     def do_POST(self) -> None:
         body = self._body()
@@ -175,6 +183,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if prefix == "control":
             self._control(*name.partition("/")[::2])
+            return
+        if prefix == "alerts":
+            status, text = self.sink.take(dict(self.headers), body)
+            self._answer(status, {}, text)
             return
         if prefix != "hooks":
             self._answer(404, {}, "POST /hooks/<endpoint>")
@@ -195,9 +207,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(201, {}, "stored")
 
     def do_GET(self) -> None:
-        told = {"/stats": self.desk.stats, "/control": self.desk.control}.get(self.path)
+        tellers: dict[str, Callable[[], Any]] = {
+            "/stats": self.desk.stats,
+            "/control": self.desk.control,
+            "/alerts": self.sink.messages,
+        }
+        told = tellers.get(self.path)
         if told is None:
-            self._answer(404, {}, "GET /stats or /control")
+            self._answer(404, {}, f"GET {' or '.join(tellers)}")
             return
         self._answer(200, {"Content-Type": "application/json"}, json.dumps(told()))
 
@@ -231,9 +248,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
 
-def make_server(listener: socket.socket, desk: Desk | None = None) -> ThreadingHTTPServer:
+def make_server(listener: socket.socket, desk: Desk | None = None, sink: Sink | None = None) -> ThreadingHTTPServer:
     """A server on a socket that already listens."""
-    handler = type("Handler", (_Handler,), {"desk": desk or Desk()})
+    handler = type("Handler", (_Handler,), {"desk": desk or Desk(), "sink": sink or Sink()})
     server = ThreadingHTTPServer(listener.getsockname()[:2], handler, bind_and_activate=False)
     server.socket.close()
     server.socket = listener
@@ -245,7 +262,10 @@ def main() -> None:
     """Serve on an inherited, listening socket until killed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--fd", type=int, required=True, help="file descriptor of a listening TCP socket")
-    with make_server(socket.socket(fileno=parser.parse_args().fd)) as server:
+    parser.add_argument("--key-file", type=Path, required=True, help="holds what alerts are signed with")
+    args = parser.parse_args()
+    sink = Sink(args.key_file.read_text().strip())
+    with make_server(socket.socket(fileno=args.fd), sink=sink) as server:
         server.serve_forever(poll_interval=0.5)
 
 

@@ -35,6 +35,19 @@ def environment_of_the_demo(given: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "JOBOPS_DEMO": "1"}
 
 
+def settings_of_the_demo(services: Services, url: str) -> dict[str, str]:
+    """What the demo sets, whatever the environment says: its alerts stay on this machine, and replays have a lane of
+    their own, so that they wait behind nobody's flood. ``url``: of its pages."""
+    return {
+        "JOBOPS_LANES": "interactive:4,bulk:1,replays:1",
+        "JOBOPS_WORKER_LANES": "interactive,bulk,replays",
+        "JOBOPS_BASE_URL": url.rstrip("/"),
+        "JOBOPS_ALERT_MAIL_URL": f"smtp://{services.mail_host}:{services.mail_port}",
+        "JOBOPS_ALERT_MAIL_FROM": "alerts@jobops.example",
+        "JOBOPS_ALERT_ALLOW_PRIVATE_SINK": services.receiver_url,
+    }
+
+
 def run_demo(home: Path, port: int, *, fresh: bool, say: Callable[[str], None]) -> None:
     """Run the demo in ``home`` until SIGINT, SIGTERM or SIGHUP. `CommandError` if it cannot start."""
     places = Places(home)
@@ -71,17 +84,25 @@ def _run(
 ) -> None:
     port = web.getsockname()[1]
     url = f"http://{LOOPBACK}:{port}/"
+    services = Services(f"http://{LOOPBACK}:{receiver.getsockname()[1]}", LOOPBACK, mail.getsockname()[1])
+    own = settings_of_the_demo(services, url)
     passwords: dict[str, str] = {}
 
     def programs() -> Iterable[Program]:
+        from jobops.demo.crew import assemble
         from jobops.demo.seed import seed
 
-        logging.getLogger("tenants").setLevel(logging.WARNING)  # this terminal is for what people need
-        prepare_database(prepare=lambda: passwords.update(seed(places)))
-        receiver_url = f"http://{LOOPBACK}:{receiver.getsockname()[1]}"
-        places.write_services(Services(receiver_url, LOOPBACK, mail.getsockname()[1]))
+        def prepare() -> None:
+            passwords.update(seed(places))
+            assemble(places, services)
+
+        for name in ("tenants", "dlq"):
+            logging.getLogger(name).setLevel(logging.WARNING)  # this terminal is for what people need
+        prepare_database(prepare=prepare)
+        places.write_environment(own)
+        places.write_services(services)
         yield Program("web", _gunicorn(web.fileno()), rank=2, fds=(web.fileno(),))
-        yield _server("receiver", receiver)
+        yield _server("receiver", receiver, "--key-file", str(places.alert_key))
         yield _server("mailbox", mail, "--folder", str(places.mail))
         yield from worker_and_scheduler(2, niceness=WORKER_NICENESS)
         yield Program("traffic", (sys.executable, "-um", "jobops.demo"), rank=3, niceness=WORKER_NICENESS)
@@ -89,7 +110,8 @@ def _run(
     def up() -> None:
         say(welcome(url, passwords))
 
-    stack = Stack(EmbeddedRedis(places.root / "redis"), places.logs, say, environment_of_the_demo(os.environ))
+    environment = environment_of_the_demo(os.environ) | own
+    stack = Stack(EmbeddedRedis(places.root / "redis"), places.logs, say, environment)
     stack.run(programs, f"{url}healthz", up, signals)
 
 
@@ -100,7 +122,7 @@ def welcome(url: str, passwords: Mapping[str, str]) -> str:
     lines += [
         "",
         "  acme-retail floods its queue; the other four tenants should not notice.",
-        f"  The payment provider is down: sign in as oncall, and {url}demo/ says what to do.",
+        f"  A night on call, in ten minutes: sign in as oncall, and {url}demo/ leads through it.",
         "  Ctrl-C stops all of it.",
     ]
     return "\n".join([*lines, ""])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobops.demo.control import Server
+from jobops.demo.incident import Sent
 from jobops.web.formats import plural
 from jobops.web.words import Look
 
@@ -51,6 +52,13 @@ def _line(server: Server) -> Line:
     now = {"broken": "answers 503 until it is mended", "mended": "answers 200"}.get(server.mode, usually)
     so_far = ", ".join(f"{count:,} × {status}" for status, count in sorted(server.answers.items()))
     return Line(server, LOOKS.get(server.mode, USUAL), nature, now, so_far or "nothing yet")
+
+
+def happened(sent: Sent) -> str:
+    """What was let go wrong, in words."""
+    told = f"{plural(sent.total, 'job')} of three kinds run now, and will die: it takes a minute or two."
+    refused = f" {plural(sent.refused, 'more')} found no room in the shops’ queues." if sent.refused else ""
+    return f"payments is broken. {told}{refused}"
 
 
 def title_of(servers: Sequence[Server], unpaid: int) -> str:

@@ -100,6 +100,12 @@ def payment(rng: random.Random, shop: Shop) -> object:
     return using.enqueue(shop=shop.slug, order=order, card_token=f"tok_{rng.randrange(10**9):09}")
 
 
+def invoice(rng: random.Random, shop: Shop) -> object:
+    """An invoice that the tax office takes."""
+    numbers = Order.objects.filter(shop=shop.slug).exclude(vat_id="").values_list("number", flat=True)
+    return jobs.report_invoice.using(tenant=shop.slug).enqueue(shop=shop.slug, order=rng.choice(numbers[:50] or [1]))
+
+
 def mail(rng: random.Random, shop: Shop) -> object:
     """An order's confirmation."""
     order = rng.randrange(1, shop.orders + 1)
@@ -156,6 +162,7 @@ STREAMS = (
     Stream(BLUEFIN, 20, webhook("crm")),
     Stream(BLUEFIN, 3, export),
     Stream(BLUEFIN, 4, payment, pays=True),
+    Stream(BLUEFIN, 3, invoice),
     Stream(BLUEFIN, 0.4, batch),
     Stream(ORCHID, 15, thumbnail_on_screen),
     Stream(ORCHID, 0.5, broken_thumbnail),
@@ -176,6 +183,7 @@ OPENING = (
     (ORCHID, broken_thumbnail),
     (ACME, bad_mail),
     (DELTA, no_vat_webhook),
+    (DELTA, invoice),
     (CINDER, webhook("old-shop")),
     (ACME, payment),
     (BLUEFIN, payment),

@@ -1,4 +1,4 @@
-"""The demo's page. Only where ``JOBOPS_DEMO`` is set: see ``jobops.urls``."""
+"""The demo's pages. Only where ``JOBOPS_DEMO`` is set: see ``jobops.urls``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from django.urls import path
 from jobops.demo import views
 
 urlpatterns = [
-    path("", views.page, name="demo"),
-    path("<slug:endpoint>/mend/", views.mend, name="demo-mend"),
-    path("<slug:endpoint>/break/", views.break_, name="demo-break"),
+    path("demo/", views.page, name="demo"),
+    path("demo/incident/", views.incident, name="demo-incident"),
+    path("demo/<slug:endpoint>/mend/", views.mend, name="demo-mend"),
+    path("demo/<slug:endpoint>/break/", views.break_, name="demo-break"),
+    path("live/demo/", views.fragment, name="live-demo"),
 ]

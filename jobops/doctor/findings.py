@@ -37,6 +37,7 @@ CODES: dict[str, Invariant] = {
     "append_fsync_everysec": "config",
     "epoch_differs": "config",
     "search_text_missing": "config",
+    "group_counts_wrong": "config",
     "no_scheduler": "config",
     "no_worker": "config",
     "unreadable": "config",

@@ -210,6 +210,10 @@ class Keys:
         """hash, 15 min: one minute's counters by tenant (``what`` = tenant) or by type (``what`` = type)."""
         return f"{self.prefix}:minute:{minute}:{what}"
 
+    def waits(self, lane: str) -> str:
+        """list, 15 min: how long the lane's longest waiting job had waited, newest first, as ``<at ms>:<wait ms>``."""
+        return f"{self.prefix}:waits:{lane}"
+
     def stops(self, supervisor: str) -> str:
         """hash, a day: job → token of the lease, for jobs of a supervisor's slots that somebody stops."""
         return f"{self.prefix}:stops:{supervisor}"

@@ -41,6 +41,7 @@ def details(letter: DeadLetter) -> dict[str, Any]:
         "drained_at": instant(letter.drained_at),
         "runs": [
             {"number": run.number, "job_id": run.job_id, "state": run.state, "by": run.by, "note": run.note}
+            | {"edited": bool(run.payload)}
             | {"started_at": instant(run.started_at), "ended_at": instant(run.ended_at)}
             for run in letter.runs.order_by("number")
         ],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from importlib import metadata
 
 from django.conf import settings
 from django.db import connection
 
 from dlq.ownership import DEFAULT_DRAIN_SLA
+from jobops.alerts.signals import SIGNALS, YES_OR_NO
 from jobops.contracts.catalog.facts import Installation, Signal
 from jobops.contracts.catalog.words import span
 from jobops.contracts.discovery import import_faults
@@ -30,6 +32,7 @@ from tenants.models import Tenant
 
 FREE_RELEASES = 20
 """As in ``engine/lua/include/finish.lua``."""
+TOLD = "the team that it concerns"
 _DATABASES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 _WORKER = {field.name: field.default for field in dataclasses.fields(WorkerOptions)}
 
@@ -84,7 +87,20 @@ def _signals() -> tuple[Signal, ...]:
         Signal("Redis flushed or restored", "any", "log of the scheduler", team),
         Signal("Outbox rows that are parked", "any", "overview, `manage.py jobs list --state outbox`", team),
         Signal("Memory of Redis", f"over {settings.JOBOPS_REDIS_MEMORY_SHARE:.0%} of its limit", "overview", team),
+        *_alerts(),
     )
+
+
+def _alerts() -> Iterator[Signal]:
+    """What is told by itself, at the thresholds that hold without a rule."""
+    for signal in SIGNALS.values():
+        at = "none without a rule"
+        if signal.unit == YES_OR_NO:
+            at = "as soon as it is so"
+        elif signal.threshold is not None:
+            at = f"{'under' if signal.under else 'over'} {signal.threshold:,g} {signal.unit}"
+        held = f" for {span(signal.for_s)}" if signal.for_s and signal.threshold is not None else ""
+        yield Signal(f"Alert: {signal.title[0].lower()}{signal.title[1:]}", f"{at}{held}", "/alerts/", TOLD)
 
 
 def _usual(name: str) -> float:

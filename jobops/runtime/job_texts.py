@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dlq.edits import secrets_of_run
 from dlq.own_errors import OWN_ERRORS
-from dlq.payloads import secrets_in
 from dlq.selectors import letter_of_job
 from dlq.text import one_line
 from jobops.contracts import masking, registry
@@ -21,7 +21,7 @@ def secrets_of_job(job: JobView) -> Secrets:
     """What is secret of its arguments; when Redis has forgotten the job, its dead letter has them."""
     if not job.data:
         letter = letter_of_job(job.id) if job.state == "dead" or job.replay_of else None
-        return secrets_in(letter.job_type, letter.payload) if letter else masking.UNKNOWN_SECRETS
+        return secrets_of_run(letter, job.id) if letter else masking.UNKNOWN_SECRETS
     try:
         _name, args, kwargs = decode(job.data)
     except InvalidJob:

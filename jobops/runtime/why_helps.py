@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dlq.errors import NotReplayable
 from dlq.models import DeadLetter, State
+from dlq.redirects import redirects_of
 from dlq.replaying import replay_job
 from dlq.second_run import is_unknown
 from jobops.contracts import registry
@@ -136,7 +137,7 @@ def _dead(reason: Reason, job: JobView) -> list[Help]:
     discard = Help("discard", "discard it", _manage("dlq", "discard", letter, "--reason", "WHY"), reason.link)
     first = _LOOK if is_unknown(job.error_class) else _BEFORE.get(job.reason, "")
     replay = Help("replay", f"{first}replay it", _manage("dlq", "replay", letter), reason.link)
-    if registry.resolve(job.job_type) is None:  # a replay would be refused until then
+    if registry.resolve(job.job_type) is None and not redirects_of([job.job_type]):  # a replay is refused until then
         first = f"deploy code that has the job type {job.job_type}, to the workers and here; then replay it"
         return [Help("deploy worker", first), discard]
     try:

@@ -13,6 +13,7 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from jobops.engine.client import Engine
+from jobops.scheduling.aside import Aside
 from jobops.scheduling.clockwork import Clockwork
 from jobops.scheduling.duties import Agenda, Context, Duty
 from jobops.scheduling.stopping import Stopper
@@ -49,15 +50,17 @@ class Scheduler(rq_scheduler.Scheduler):
         lock_ttl_s: float = LOCK_TTL_S,
         lease_s: float = 30.0,
         housekeeping: Callable[[], object] = lambda: None,
+        asides: Sequence[Aside] = (),
     ) -> None:
         """``lease_s``: the usual lease. ``housekeeping`` is called before each round of duties
-        (fresh database connections)."""
+        (fresh database connections). ``asides``: what runs beside all that, each in a thread of its own."""
         super().__init__(connection=engine.redis, interval=ROUND_S, job_class=JsonJob, name=uuid4().hex)
         self.engine = engine
         self.log = log
         self.agenda = Agenda(duties)
         self.lock_ttl_s = lock_ttl_s
         self.housekeeping = housekeeping
+        self.asides = tuple(asides)
         self.stop = threading.Event()
         self.clockwork = Clockwork(engine, self.stop, lease_s=lease_s)
         self._away = False
@@ -101,12 +104,14 @@ class Scheduler(rq_scheduler.Scheduler):
         try:
             while not self.stop.is_set():
                 self.clockwork.keep_running()
+                for aside in self.asides:
+                    aside.keep_running(self.stop)
                 self.stop.wait(self._round())
         finally:
             self._leave()
 
     def run_once(self) -> dict[str, int]:
-        """Promotion, rescue and each duty until nothing is left, whoever leads; answers what each did.
+        """Promotion, rescue, each duty and each aside until nothing is left, whoever leads; answers what each did.
 
         Raises ExceptionGroup when some failed, after the others have run.
         """
@@ -122,6 +127,11 @@ class Scheduler(rq_scheduler.Scheduler):
                 failures.append(result)
             else:
                 done[name] = result
+        for aside in self.asides:
+            try:
+                done[aside.name] = aside.drain()
+            except Exception as error:  # noqa: BLE001  (told below, with the others)
+                failures.append(error)
         if failures:
             raise ExceptionGroup("duties failed", failures)
         return done

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from jobops.audit import reading
 from jobops.audit.filters import AuditFilter
@@ -15,8 +15,13 @@ from tenants.access import AnyUser, can, sees_all, tenants_visible_to
 from tenants.models import Membership, Tenant
 from tenants.roles import Action
 
-PEOPLE_KINDS = ("user", "group", "membership", "lockout", "audit")
+PEOPLE_KINDS = ("user", "membership", "lockout", "audit")
 """Kinds of targets whose rows are about people and grants."""
+
+PEOPLE_ACTIONS = ("group.create", "group.set", "group.delete")
+"""What is done to a group of people; all else that is done to a group is about dead letters of one cause."""
+
+_ABOUT_PEOPLE = Q(target_kind__in=PEOPLE_KINDS) | Q(action__in=PEOPLE_ACTIONS)
 
 
 def entries_visible_to(user: AnyUser) -> Rows:
@@ -27,7 +32,7 @@ def entries_visible_to(user: AnyUser) -> Rows:
     rows: Rows = AuditEntry.objects.all()
     allowed = can(user, Action.SEE_AUDIT)
     if allowed:
-        return rows if can(user, Action.SEE_AUDIT_OF_PEOPLE) else rows.exclude(target_kind__in=PEOPLE_KINDS)
+        return rows if can(user, Action.SEE_AUDIT_OF_PEOPLE) else rows.exclude(_ABOUT_PEOPLE)
     own = _own(user)
     if not own:
         raise PermissionDenied(allowed.reason if sees_all(user) else "Only a tenant's admins may read its audit.")

@@ -1,42 +1,54 @@
-"""What would happen if a draft were confirmed, as sentences: of one letter as of one, of many as of many. Pure."""
+"""What would happen if a draft were confirmed, as sentences: of one letter as of one, of many as of many."""
 
 from __future__ import annotations
 
-from dlq.bulk_preview import Preview
+from datetime import datetime
+
 from dlq.models import BulkAction
-from jobops.web.formats import NBSP, number
+from dlq.replay_guard import may_fail
+from dlq.retention import kept_for
+from jobops.web.formats import NBSP, clock, duration, number
+from jobops.web.replay_words import PlanLike, pace, rest_s
 
 Kind = BulkAction.Kind
 Step = tuple[str, str]
 """The claim, and what follows it."""
 
 
-def steps(bulk: BulkAction, found: Preview, *, staff: bool) -> list[Step]:
-    """What will happen, in order."""
-    if bulk.kind == Kind.DISCARD:
-        return _discarded(found.will_do)
-    if bulk.kind == Kind.UNDO:
-        return [_opened(found.will_do, staff=staff)]
-    sent = [_sent(found.will_do, staff=staff)]
-    sent += [_of_one(staff=staff)] if found.will_do == 1 else _of_many(staff=staff)
-    if found.unchecked:
-        are = "is checked as it goes" if found.unchecked == 1 else "are checked as they go"
-        sent.append((f"{number(found.unchecked)} {are}.", "What does not fit is skipped, and told."))
+def steps(kind: str, n: int, unchecked: int, plan: PlanLike | None, now: datetime, *, staff: bool) -> list[Step]:
+    """What will happen to ``n`` of them, in order. ``unchecked``: those of them whose arguments are looked at only when
+    their turn comes; ``plan``: how a replay is to run."""
+    if kind == Kind.DISCARD:
+        return _discarded(n)
+    if kind == Kind.UNDO:
+        return [_opened(n, staff=staff)]
+    staged = plan is not None and is_staged(n, plan)
+    sent = _waits(plan, now)
+    sent += _guarded(n, plan, staff=staff) if plan is not None and staged else _at_once(n, plan, staff=staff)
+    if unchecked:
+        are = "is checked as it goes" if unchecked == 1 else "are checked as they go"
+        sent.append((f"{number(unchecked)} {are}.", "What does not fit is skipped, and told."))
     return sent
 
 
+def is_staged(n: int, plan: PlanLike) -> bool:
+    """Whether some of ``n`` run first, and the others only after them."""
+    return 0 < plan.canary < n
+
+
 def _discarded(n: int) -> list[Step]:
+    days = f"for {kept_for().days}{NBSP}days"
     if n == 1:
         closed = ("1 is closed for good.", "Nobody has to deal with it any more.")
         return [
             closed,
             ("Nothing is deleted.", "It is kept with your reason and your name, and can be found and read."),
-            ("You can undo it", f"for 30{NBSP}days."),
+            ("You can undo it", f"{days}."),
         ]
     return [
         (f"{number(n)} are closed for good.", "Nobody has to deal with them any more."),
         ("Nothing is deleted.", "Each is kept with your reason and your name, and can be found and read."),
-        ("You can undo it", f"for 30{NBSP}days, all at once from here or one by one."),
+        ("You can undo it", f"{days}, all at once from here or one by one."),
     ]
 
 
@@ -47,13 +59,83 @@ def _opened(n: int, *, staff: bool) -> Step:
     return f"{number(n)} are {back},", "with the deadline each of them had before."
 
 
-def _sent(n: int, *, staff: bool) -> Step:
+def _waits(plan: PlanLike | None, now: datetime) -> list[Step]:
+    if plan is None or plan.start_at is None or plan.start_at <= now:
+        return []
+    wait = duration((plan.start_at - now).total_seconds())
+    return [(f"It starts by itself at {clock(plan.start_at, now)},", f"in {wait}. Until then you can cancel it.")]
+
+
+def _guarded(n: int, plan: PlanLike, *, staff: bool) -> list[Step]:
+    """Some first, then the rest."""
+    first, rest = plan.canary, n - plan.canary
+    dies, die, works = ("dies", "die", "succeed") if staff else ("fails", "fail", "work")
+    over = f"If one {dies} again" if not plan.canary_failures else f"If more than {plan.canary_failures} {die} again"
+    if first == 1 and not plan.canary_failures:
+        over = f"If it {dies} again"
+    watched = f"We watch {'it' if first == 1 else 'them'} to the end. {over}, everything stops and you see why."
+    good = f"If {'it' if first == 1 else 'all ' + number(first)} {works}{'s' if first == 1 else ''}"
+    if plan.canary_failures:
+        good = f"If no more than {plan.canary_failures} {die}"
+    follow = "the other one follows by itself" if rest == 1 else f"the other {number(rest)} follow by themselves"
+    claims: list[Step] = [
+        (f"{number(first)} {'runs' if first == 1 else 'run'} first.", watched),
+        (f"{good}, {follow}", f"{_pace(rest, plan, staff=staff)}."),
+        _breaker(plan, staff=staff),
+    ]
+    return [*claims, _ends(staff=staff)]
+
+
+def _pace(n: int, plan: PlanLike, *, staff: bool) -> str:
+    """``at 20 per second, done in about 2 min 35 s``; of a tenant's people, only how long."""
+    seconds = rest_s(n, plan)
+    lasts = f"done in about {duration(seconds) if seconds and seconds >= 1 else f'1{NBSP}s'}" if seconds else ""
+    if not staff:
+        return lasts or "one after the other"
+    parts = [pace(plan)] + ([lasts] if lasts and not plan.spread_s else [])
+    parts += [f"at most {number(plan.in_flight)} at once"] if plan.in_flight else []
+    return ", ".join(parts)
+
+
+def _breaker(plan: PlanLike, *, staff: bool) -> Step:
+    moment = "You can pause or cancel at any moment."
+    if plan.breaker_percent >= 100:
+        return "Nothing else stops it.", moment
+    again = "die again" if staff else "fail again"
+    return "It stops by itself", (
+        f"when more than {number(may_fail(plan.breaker_window, plan.breaker_percent))} "
+        f"of the last {number(plan.breaker_window)} {again}. {moment}"
+    )
+
+
+def _ends(*, staff: bool) -> Step:
+    if staff:
+        return (
+            "No other tenant waits.",
+            "Each success drains its dead letter; a job that dies again comes back here with its deadline unchanged.",
+        )
+    return "What works leaves this list.", "What fails again comes back to it. No more run at once than may run anyway."
+
+
+def _at_once(n: int, plan: PlanLike | None, *, staff: bool) -> list[Step]:
+    """All of them, without anybody's waiting for the first ones."""
+    sent = [_sent(n, plan, staff=staff)]
+    if n == 1:
+        return [*sent, _of_one(staff=staff)]
+    if plan is not None and n > plan.canary:
+        sent.append(_breaker(plan, staff=staff))
+    return [*sent, *_of_many(staff=staff)]
+
+
+def _sent(n: int, plan: PlanLike | None, *, staff: bool) -> Step:
     one = n == 1
     queues = "goes back to its queue" if one else "go back to their queues"
     if not staff:
         return f"{number(n)} {queues}.", "No more run at once than you may run anyway."
     whose = "Its" if one else "Each"
-    return f"{number(n)} {queues}.", f"{whose} tenant stays under its own cap, and no other tenant waits for it."
+    how = f"{_pace(n, plan, staff=True)}; ".capitalize() if plan is not None and n > max(1, plan.canary) else ""
+    whose = whose.lower() if how else whose
+    return f"{number(n)} {queues}.", f"{how}{whose} tenant stays under its own cap, and no other tenant waits for it."
 
 
 def _of_one(*, staff: bool) -> Step:

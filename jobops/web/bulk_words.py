@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import parse_qsl
 
@@ -14,6 +14,7 @@ from dlq.filters import parse
 from dlq.models import BulkAction
 from jobops.web.formats import NBSP, ago, clock_seconds, listed, number, percent, plural
 from jobops.web.letter_words import OWN_NAMES
+from jobops.web.replay_words import PlanLike
 from jobops.web.segments import Part
 
 Kind, State = BulkAction.Kind, BulkAction.State
@@ -80,6 +81,14 @@ def do_it(kind: str, what: str, *, staff: bool) -> str:
     return tongue(kind, staff=staff).do.format(what)
 
 
+def button(kind: str, n: int, plan: PlanLike | None, *, staff: bool) -> str:
+    """What stands on the button of the preview: ``Start with 5, then 3,116``, ``Replay 3``."""
+    if plan is None or not 0 < plan.canary < n:
+        return do_it(kind, number(n), staff=staff)
+    start = "Start" if plan.start_at is None else "Plan it"
+    return f"{start} with {number(plan.canary)}, then {number(n - plan.canary)}"
+
+
 def draft_title(bulk: BulkAction, found: Preview, *, staff: bool) -> str:
     """The preview in one sentence."""
     chosen = things(found.chosen, staff=staff)
@@ -112,11 +121,16 @@ def resumes(found: Preview) -> str:
     return f"{at}, the other {'one' if others == 1 else number(others)} from the beginning"
 
 
-def failing_note(count: int, more: bool, latest: datetime | None, now: datetime, *, staff: bool) -> str:
-    """That what is to be replayed still dies; the empty string if it does not."""
+def failing_note(
+    count: int, more: bool, latest: datetime | None, now: datetime, *, staff: bool, of_cause: bool = False
+) -> str:
+    """That what is to be replayed still dies; the empty string if it does not. ``of_cause``: of its one cause."""
     if not count:
         return ""
     least = "At least " if more else ""
+    if of_cause:
+        died = f"{least.lower()}{count:,} died of it in the last 5{NBSP}minutes"
+        return f"This cause is still failing: {died}, the latest {ago(latest, now)}."
     kind = "of the same job types died" if staff else "of your jobs of the same kinds failed"
     return f"{least}{count:,} {kind} in the last 5{NBSP}minutes, the latest {ago(latest, now)}."
 
@@ -128,7 +142,7 @@ def run_title(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
     whole = at.matched - at.skipped
     if at.state == State.CANCELLED:
         were = "was" if at.done == 1 else "were"
-        return f"{name} was stopped: {number(at.done)} of {number(whole)} {were} {said.was}"
+        return f"{name} was cancelled: {number(at.done)} of {number(whole)} {were} {said.was}"
     ended = ended_of(bulk, at)
     if not at.is_over:
         return f"{name} is running: {number(ended)} of {number(whole)} done"
@@ -136,7 +150,9 @@ def run_title(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
         back = at.died + at.came_back
         tail = f", {number(back)} {'is' if back == 1 else 'are'} open again" if staff else f", {number(back)} did not"
         worked = f"{number(at.succeeded)} {'succeeded' if staff else 'worked'}"
-        return f"{name} is over: {worked}{tail if back else ''}"
+        # All of them were drained, but by what end of which replay nobody knows any more.
+        gone = f", {number(at.purged)} {'was' if at.purged == 1 else 'were'} deleted since" if at.purged else ""
+        return f"{name} is over: {worked}{tail if back else ''}{gone}"
     was = "was" if at.done == 1 else "were"
     return f"{name} is over: {things(at.done, staff=staff)} {was} {said.was}"
 
@@ -146,12 +162,14 @@ def ended_of(bulk: BulkAction, at: Progress) -> int:
     return at.succeeded + at.died + at.came_back if bulk.kind == Kind.REPLAY else at.done
 
 
-def run_lede(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
-    """How well it goes, who started it, why."""
+def run_lede(bulk: BulkAction, at: Progress, *, staff: bool, eta: str = "") -> str:
+    """How well it goes, when it is through (``eta``: a sentence), who started it, why."""
     parts = []
     ended = ended_of(bulk, at)
     if bulk.kind == Kind.REPLAY and ended:
         parts.append(f"{_share(at.succeeded / ended)} of those that ended {'succeeded' if staff else 'worked'}.")
+    if eta:
+        parts.append(eta)
     if at.state == State.CANCELLED and at.waiting:
         parts.append(f"{number(at.waiting)} {'was left as it is' if at.waiting == 1 else 'were left as they are'}.")
     if bulk.started_at:
@@ -169,7 +187,7 @@ def _share(part: float) -> str:
 def end_word(bulk: BulkAction, at: Progress) -> str:
     """What had happened when the last member was dealt with: of a replay, the jobs go on after that."""
     if at.state == State.CANCELLED:
-        return "Stopped"
+        return "Cancelled"
     return "All sent" if bulk.kind == Kind.REPLAY and at.done else "Ended"
 
 
@@ -193,11 +211,11 @@ def _asked(name: str, label: str, value: str, status: str, *, staff: bool) -> st
     return OWN_NAMES[status] if name == "status" and not staff else f"{label} {value}"
 
 
-def parts(bulk: BulkAction, at: Progress, *, staff: bool) -> list[Part]:
-    """The bar and its legend."""
+def parts(bulk: BulkAction, at: Progress, *, staff: bool, notes: Mapping[str, str] | None = None) -> list[Part]:
+    """The bar and its legend; ``notes``: look → what stands under the number, in place of what is said of all."""
     skipped = Part("skip", "Skipped", at.skipped, _short(whys(at.skipped_for, staff=staff)))
     stopped = at.state == State.CANCELLED
-    waiting = Part("wait", "Left alone" if stopped else "Waiting", at.waiting, "it was stopped" if stopped else "")
+    waiting = Part("wait", "Left alone" if stopped else "Waiting", at.waiting, "it was cancelled" if stopped else "")
     if bulk.kind != Kind.REPLAY:
         was = tongue(bulk.kind, staff=staff).was
         return [Part("ok", was[:1].upper() + was[1:], at.done), waiting, skipped]
@@ -206,13 +224,21 @@ def parts(bulk: BulkAction, at: Progress, *, staff: bool) -> list[Part]:
     back = [f"{number(at.came_back)} cancelled or lost"] if at.came_back else []
     died = [f"{number(at.died)} died again"] if at.died and at.came_back else []
     open_again = "Died again" if not at.came_back else "Open again"
-    return [
+    found = [
         Part("ok", "Succeeded" if staff else "Worked", at.succeeded, share),
         Part("dead", open_again if staff else "Failed again", at.died + at.came_back, ", ".join(died + back)),
-        Part("run", "On their way" if staff else "Running", at.running, "queued or running" if at.running else ""),
+        Part("run", "Running", at.running, "queued or running" if at.running else ""),
         waiting,
         skipped,
+        *([Part("skip", "Deleted since", at.purged, "drained, and purged by retention")] if at.purged else []),
     ]
+    return [replace(part, note=(notes or {}).get(part.look) or part.note) for part in found]
+
+
+def in_legend(shown: Sequence[Part]) -> list[Part]:
+    """The parts in the order in which they are read: how it went, what goes on, what went wrong."""
+    order = ("ok", "run", "wait", "dead", "skip")
+    return sorted(shown, key=lambda part: order.index(part.look))
 
 
 def done_text(bulk: BulkAction, at: Progress, *, staff: bool) -> str:

@@ -64,3 +64,48 @@ def bar(
         return Bar(width, _n(filled), label, tone)
     x = min(width - 2.0, max(0.0, tick / scale * width - 1))
     return Bar(width, _n(filled), label, tone, _n(x), _n(x - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A wide line over time. ``limit``: the height of a dashed line, None: there is none."""
+
+    spark: Spark
+    limit: str | None
+
+
+def trend(
+    values: Sequence[float],
+    label: str,
+    *,
+    limit: float | None = None,
+    width: int = 520,
+    height: int = 72,
+    floor: float = 1.0,
+    tone: str = "accent",
+) -> Trend | None:
+    """A line for a panel; None with fewer than two values. The scale holds ``limit``, with some room above it."""
+    top = max(floor, (limit or 0.0) * 1.25)
+    drawn = spark(values, label, width=width, height=height, floor=top, tone=tone)
+    if drawn is None:
+        return None
+    scale = max(top, *values)
+    return Trend(drawn, None if limit is None else _n(height - 2 - limit / scale * (height - 5)))
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """How near a share comes to its limit, which stands in the middle. ``filled``: in thousandths of the width."""
+
+    filled: int
+    label: str
+    tone: str
+    most: str
+    limit: str
+
+
+def gauge(percent: float, limit: float, label: str) -> Gauge:
+    """A gauge from 0 to twice the limit, both in per cent."""
+    share = percent / (2 * limit) if limit > 0 else float(percent > 0)
+    tone = "danger" if percent > limit else "mark"
+    return Gauge(round(min(1.0, max(0.0, share)) * 1000), label, tone, f"{2 * limit:g}%", f"{limit:g}%")

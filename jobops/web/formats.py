@@ -29,7 +29,8 @@ def number(value: int | float | None) -> str:
     """``48210`` → ``48,210``; a float is rounded to whole. None → ``–``."""
     if value is None or not math.isfinite(value):
         return NOTHING
-    return f"{round(value):,}"
+    # A whole number may be one that shows where counting stopped: rounded, it would not.
+    return f"{value if isinstance(value, int) else round(value):,}"
 
 
 def limit(value: int | None) -> str:

@@ -15,7 +15,9 @@ WINDOW = f"in the last 5{NBSP}minutes"
 def lately_sentences(letter: DeadLetter, found: Lately, now: datetime, *, staff: bool) -> str:
     """How many others died like this letter, and how many replays succeeded since; to a tenant's people, of their own
     jobs."""
-    how = "with the same message" if letter.error.strip() else "in the same way"
+    how = "of the same cause" if staff else "for the same reason"
+    if letter.group_id is None:
+        how = "with the same message" if letter.error.strip() else "in the same way"
     if found.count:
         least = "At least " if found.more else ""
         died = f"{found.count:,} more died" if staff else f"{found.count:,} more of your jobs failed"

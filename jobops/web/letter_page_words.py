@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from dlq.clock.standing import letter_standing
 from dlq.models import DeadLetter, Reason, ReplayRun, State
 from dlq.second_run import is_unknown
 from jobops.web.formats import clock, duration, plural
@@ -99,13 +100,12 @@ def own_second_run(tone: str) -> tuple[str, str]:
 
 def clock_note(letter: DeadLetter, now: datetime) -> str:
     """How much of the promised time is used: ``200 of 240 min used. The clock has run since it first died, …``."""
-    whole = (letter.due_at - letter.dead_at).total_seconds()
-    used = (now - letter.dead_at).total_seconds()
+    whole = letter.sla_s or (letter.due_at - letter.dead_at).total_seconds()
+    used = letter_standing(letter, now).used * whole
     died_again = letter.last_died_at is not None and letter.last_died_at > letter.dead_at
-    since = "it first died" if died_again else "it died"
-    return (
-        f"{duration(used)} of {duration(whole)} used. The clock has run since {since}, at {clock(letter.dead_at, now)}."
-    )
+    since = f"{'it first died' if died_again else 'it died'}, at {clock(letter.dead_at, now)}"
+    paused = f", with {duration(letter.clock_paused_s)} of pauses" if letter.clock_paused_s else ""
+    return f"{duration(used)} of {duration(whole)} used. The clock has run since {since}{paused}."
 
 
 def own_clock_note(letter: DeadLetter, now: datetime) -> str:

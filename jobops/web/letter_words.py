@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dlq.filters import ALL_STATUS, UNDRAINED_STATUS, LetterFilter
+from dlq.group_filters import SHARED, GroupFilter
 from dlq.models import BulkAction, DeadLetter, State
 from dlq.searchable import left_out
 from dlq.text import one_line
@@ -35,6 +37,7 @@ OWN_NAMES = NAMES | {
     State.DISCARDED.value: "Given up",
 }
 LONGEST_NOTE = 80
+DIED_AGAIN = re.compile(r"Replay \d+ died again\b")
 LONGEST_SIGN, MOST_SIGNS = 20, 3
 
 
@@ -78,6 +81,8 @@ def state_look(letter: DeadLetter, *, staff: bool) -> Look:
 def state_note(letter: DeadLetter) -> str:
     """What a row says under its state, for staff: what the last replay came to, or why it was discarded."""
     text = letter.discard_reason if letter.state == State.DISCARDED else letter.note
+    if letter.state == State.OPEN and DIED_AGAIN.match(text):
+        return "died again"  # Of what, the row says in front.
     return one_line(text, LONGEST_NOTE) if letter.state in (State.OPEN, State.DISCARDED) else ""
 
 
@@ -103,6 +108,11 @@ def tabs(asked: LetterFilter, counts: Counts, *, staff: bool) -> list[Tab]:
         )
         for name in names
     ]
+
+
+def of_causes(asked: LetterFilter) -> str:
+    """The query string of the list by cause that comes nearest to this one."""
+    return GroupFilter(**{name: getattr(asked, name) for name in SHARED}).as_query()
 
 
 def is_drained(asked: LetterFilter) -> bool:
@@ -153,6 +163,13 @@ def search_note(asked: LetterFilter) -> str:
         return ""
     named = listed([f"“{one_line(sign, LONGEST_SIGN)}”" for sign in signs[:MOST_SIGNS]])
     return f"A search goes by letters and digits: {named} {'counts' if len(signs) == 1 else 'count'} for nothing."
+
+
+def searched_note(since: int | None, *, staff: bool) -> str:
+    """That only some letters were searched; the empty string if all were. ``since``: the first of them."""
+    if since is None:
+        return ""
+    return f"Only the newest {'dead letters' if staff else 'jobs'} were searched, from No. {since} on."
 
 
 def _things(n: Found, *, staff: bool) -> str:

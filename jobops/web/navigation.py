@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from jobops.alerts.reading import Counts
 from jobops.web.audit_access import reads_audit
 from tenants.access import AnyUser, can, sees_all, staff_roles, tenants_visible_to
 from tenants.models import Membership
@@ -17,12 +18,17 @@ from tenants.roles import Action
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One link of the top bar; ``current``: the person is on that page or below it; ``count``: of what waits there."""
+    """One link of the top bar; ``current``: the person is on that page or below it; ``count``: of what waits there.
+
+    ``alarms``: how many alerts people are told of; None elsewhere. ``loud``: somebody has yet to take one of them.
+    """
 
     label: str
     url: str
     current: bool
     count: int | None = None
+    alarms: int | None = None
+    loud: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +42,23 @@ class Navigation:
     only: str = ""
 
 
-def navigation_of(user: User, path: str, undrained: int) -> Navigation:
-    """The top bar for this person on this page; ``undrained``: how many letters somebody still has to deal with."""
+def navigation_of(user: User, path: str, undrained: int, alarms: Counts | None = None) -> Navigation:
+    """The top bar for this person on this page; ``undrained``: how many letters somebody still has to deal with;
+    ``alarms``: the open alerts, for staff."""
     name = user.get_full_name() or user.get_username()
     own = [] if sees_all(user) else list(tenants_visible_to(user).values_list("slug", flat=True)[:2])
     pages = _staff_pages(user) if sees_all(user) else _own_pages(user, own)
     home = reverse("overview")
-    letters = reverse("dlq")
+    letters, alerts = reverse("dlq"), reverse("alerts")
+    told = alarms or Counts()
     entries = [
         Entry(
             label,
             url,
             current=path == url or (url != home and path.startswith(url)),
             count=undrained if url == letters else None,
+            alarms=told.firing + told.acknowledged if url == alerts else None,
+            loud=bool(told.firing),
         )
         for label, url in pages
     ]
@@ -59,7 +69,9 @@ def _staff_pages(user: AnyUser) -> list[tuple[str, str]]:
     pages = [("Overview", reverse("overview")), ("Dead letters", reverse("dlq")), ("Batches", reverse("batches"))]
     pages.append(("Tenants", reverse("tenants")))
     if can(user, Action.SEE_FLEET):
+        pages.append(("Alerts", reverse("alerts")))
         pages += [("Workers", reverse("workers")), ("Limits", reverse("limits")), ("Catalog", reverse("catalog"))]
+        pages.append(("Settings", reverse("settings")))
     if can(user, Action.SEE_AUDIT):
         pages.append(("Audit", reverse("audit")))
     if can(user, Action.SEE_RQ):

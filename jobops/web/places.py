@@ -6,8 +6,10 @@ from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+
+from dlq.models import BulkAction
 
 LIVE = "/live/"
 """Fragments that pages poll live under this path, and nothing else does."""
@@ -57,3 +59,16 @@ def sign_in_url(request: HttpRequest) -> str:
         query["ended"] = "1"
     url = reverse(settings.LOGIN_URL)
     return f"{url}?{urlencode(query)}" if query else url
+
+
+def bulk_url(bulk: BulkAction) -> str:
+    """The page of a bulk action."""
+    return reverse("bulk" if bulk.kind == BulkAction.Kind.REPLAY else "bulk-discard", args=[bulk.pk])
+
+
+def is_replay_page(path: str) -> bool:
+    """Whether this path of the site, with or without a query, is the page of a replay."""
+    try:
+        return resolve(urlsplit(path).path).url_name == "bulk"
+    except Resolver404:
+        return False

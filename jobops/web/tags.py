@@ -12,6 +12,7 @@ from typing import Any
 from django import template
 from django.contrib.messages.storage.base import Message
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -19,15 +20,20 @@ from django.utils.safestring import SafeString
 from dlq.models import DeadLetter
 from dlq.payloads import shown_error
 from dlq.text import one_line
+from jobops.alerts.models import Delivery
+from jobops.alerts.reading import Counts, counts
 from jobops.metrics.condition import RETRY_LIMIT, RETRY_LIMIT_OF_ALL, RETRY_STARTS
-from jobops.web import formats, job_words
+from jobops.web import alert_words, formats, job_words
 from jobops.web.breaking import breakable
 from jobops.web.charts import Bar, Spark
+from jobops.web.group_words import owned_words
 from jobops.web.inline import inline
+from jobops.web.list_links import in_list
 from jobops.web.message_acts import MessageAct, act_of
 from jobops.web.navigation import Navigation, navigation_of
-from jobops.web.selectors import dead
+from jobops.web.selectors.group_counts import undrained_count
 from jobops.web.words import Look
+from tenants.access import sees_all
 
 register = template.Library()
 
@@ -130,7 +136,7 @@ def navigation(context: template.Context) -> Navigation | None:
     user = getattr(request, "user", None)
     if not request or not user or not user.is_authenticated:
         return None
-    return navigation_of(user, request.path_info, _undrained(context))
+    return navigation_of(user, request.path_info, _undrained(context), _alarms(context))
 
 
 @register.simple_tag(takes_context=True)
@@ -145,8 +151,38 @@ def _undrained(context: template.Context) -> int:
     if told is None:
         told = getattr(request, "undrained", None)
     if told is None:
-        told = request.undrained = dead.undrained(request.user).count()
+        told = request.undrained = undrained_count(request.user)
     return int(told)
+
+
+@register.simple_tag(takes_context=True)
+def alarms(context: template.Context) -> Counts:
+    """The open alerts, for staff; of none for everybody else."""
+    return _alarms(context)
+
+
+def _alarms(context: template.Context) -> Counts:
+    """Counted once for a page."""
+    request = context["request"]
+    told: Counts | None = getattr(request, "alarms", None)
+    if told is None:
+        told = request.alarms = counts() if sees_all(request.user) else Counts()
+    return told
+
+
+@register.simple_tag
+def delivery_look(delivery: Delivery) -> Look:
+    """How it went with a message of an alert."""
+    return alert_words.DELIVERIES[delivery.state]
+
+
+register.simple_tag(alert_words.event_word, name="event_word")
+
+
+@register.simple_tag
+def act_url(thing: str, act: str, number: int) -> str:
+    """Where an act on one thing of a kind posts to: ``{% act_url "group" "take" 7 %}``."""
+    return reverse(f"{thing}-{act}", args=[number])
 
 
 @register.simple_tag
@@ -180,6 +216,7 @@ def is_job_id(text: object) -> bool:
 
 
 register.filter("plain_name", job_words.plain_name)
+register.filter("in_list", in_list)
 
 
 @register.filter
@@ -203,3 +240,9 @@ def retries_are_many(of_all: bool = False) -> str:
     """When retries are called many, as the help text of their number."""
     most = RETRY_LIMIT_OF_ALL if of_all else RETRY_LIMIT
     return f"Many: more than {most * 100:g}% of starts, once there were {RETRY_STARTS} starts in 5 minutes"
+
+
+@register.filter
+def owned_by(text: str) -> str:
+    """What decided whose a letter or a cause is: ``rule: job=billing.*``, ``the default team: no rule matched``."""
+    return owned_words(text)

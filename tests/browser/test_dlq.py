@@ -29,7 +29,7 @@ def test_ticks_live_through_polls_and_what_left_is_dropped_and_said(sign_in: Sig
     """HX-06: tick 3 of 25, wait 3 polls, one ticked row leaves: the label says 2, and those 2 are sent."""
     acme = world.tenant("acme")
     letters = [replayable(world, acme, error=f"failure {n}") for n in range(25)]
-    page = sign_in(Role.ON_CALL, following="/dlq/")
+    page = sign_in(Role.ON_CALL, following="/dlq/?by=one")
     page.clock.install()
     page.reload()
     for letter in letters[3:6]:
@@ -61,7 +61,7 @@ def test_all_of_a_page_all_that_match_and_none(sign_in: SignIn, world: World) ->
     acme = world.tenant("acme")
     for _ in range(60):
         replayable(world, acme)
-    page = sign_in(Role.ON_CALL, following="/dlq/")
+    page = sign_in(Role.ON_CALL, following="/dlq/?by=one")
     page.get_by_role("button", name="Discard").click()
     expect(page.locator("#gone")).to_have_text("Nothing is ticked. Tick what is meant, or take all that match.")
     page.get_by_label("Tick all on this page").check()
@@ -78,7 +78,7 @@ def test_all_of_a_page_all_that_match_and_none(sign_in: SignIn, world: World) ->
 def test_a_replay_is_followed_to_its_end(sign_in: SignIn, world: World) -> None:
     acme = world.tenant("acme")
     letters = [replayable(world, acme) for _ in range(2)]
-    page = with_a_clock(sign_in(Role.ON_CALL, following="/dlq/"))
+    page = with_a_clock(sign_in(Role.ON_CALL, following="/dlq/?by=one"))
     page.get_by_label("Tick all on this page").check()
     page.get_by_role("button", name="Replay").click()
     page.get_by_role("button", name="Replay 2").click()
@@ -103,22 +103,22 @@ def test_everything_works_without_a_script(chromium: Browser, world: World, live
     user.save()
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{live_server}/dlq/")
+    page.goto(f"{live_server}/dlq/?by=one")
     page.get_by_label("User name").fill(user.username)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.locator(".narrow-by summary").click()
     page.get_by_label("Owner").select_option("billing")
     page.get_by_role("button", name="Apply").click()
-    assert page.url == f"{live_server}/dlq/?owner=billing"
+    assert page.url == f"{live_server}/dlq/?by=one&owner=billing"
     page.get_by_label(f"Tick No. {letters[1].pk}", exact=True).check()
     page.get_by_role("button", name="Discard").click()
     page.get_by_label("Reason").select_option("Duplicate of another")
     page.get_by_role("button", name="Discard 1").click()
-    assert page.url == f"{live_server}/dlq/?owner=billing"
+    assert page.url == f"{live_server}/dlq/?by=one&owner=billing"
     assert page.locator("tbody tr").count() == 1
     page.get_by_role("button", name="Undo").click()
-    assert page.url == f"{live_server}/dlq/?owner=billing"
+    assert page.url == f"{live_server}/dlq/?by=one&owner=billing"
     assert page.locator("tbody tr").count() == 2
     context.close()
 
@@ -129,7 +129,7 @@ def busy_pages(world: World, page: Page, live_server: object) -> dict[str, str]:
     for n in range(4):
         replayable(world, acme if n % 2 else long, error="https://hooks.example/" + "very-long-path/" * 20)
     replayable(world, acme, job_type="shop.jobs." + "y" * 100, owner="o" * 100, error_class="x" * 200, reason="poison")
-    page.goto(f"{live_server}/dlq/")
+    page.goto(f"{live_server}/dlq/?by=one")
     page.get_by_label("all 5 that match").check()
     page.get_by_role("button", name="Replay").click()
     page.wait_for_url(re.compile("/replays/"))
@@ -144,9 +144,9 @@ def busy_pages(world: World, page: Page, live_server: object) -> dict[str, str]:
         state = ("succeeded", "died", "running")[n % 3]
         ReplayRun.objects.create(letter=letter, number=1, job_id=f"r{n}", bulk=running, by="olga", state=state)
     return {
-        "list": "/dlq/",
-        "filtered": f"/dlq/?owner={'o' * 100}&reason=poison&q={'w' * 150}",
-        "nothing": "/dlq/?q=nothing",
+        "list": "/dlq/?by=one",
+        "filtered": f"/dlq/?by=one&owner={'o' * 100}&reason=poison&q={'w' * 150}",
+        "nothing": "/dlq/?by=one&q=nothing",
         "faults": "/dlq/?reason=nope",
         "empty tab": "/dlq/?status=discarded&sort=newest",
         "bulk actions": "/dlq/replays/",
@@ -158,7 +158,7 @@ def busy_pages(world: World, page: Page, live_server: object) -> dict[str, str]:
 
 @pytest.mark.look
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(sign_in: SignIn, world: World, live_server: object) -> None:
-    page = sign_in(Role.ON_CALL, following="/dlq/")
+    page = sign_in(Role.ON_CALL, following="/dlq/?by=one")
     found: dict[tuple[object, ...], list[str]] = {}
     for name, url in busy_pages(world, page, live_server).items():
         for theme, width in product(("light", "dark"), (390, 1440)):

@@ -75,12 +75,12 @@ def test_words_stay_in_one_piece_where_there_is_room(
     sign_in: SignIn, world: World, live_server: object, names: tuple[tuple[str, ...], tuple[str, ...]]
 ) -> None:
     letters = failures(world, names=names)
-    page = sign_in(Role.ON_CALL, following="/dlq/")
+    page = sign_in(Role.ON_CALL, following="/dlq/?by=one")
     client = world.client(Role.ON_CALL)
     bulk = draft(client, "replay", [letter.pk for letter in letters])
     for width in (1024, 1240, 1440, 1680):
         page.set_viewport_size({"width": width, "height": 900})
-        for url in ("/dlq/", f"/dlq/replays/{bulk.pk}/", "/dlq/replays/"):
+        for url in ("/dlq/?by=one", f"/dlq/replays/{bulk.pk}/", "/dlq/replays/"):
             page.goto(f"{live_server}{url}")
             assert page.evaluate(BROKEN_WORDS) == [], (url, width)
             over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -91,9 +91,9 @@ def test_a_narrow_screen_holds_several_rows_and_the_tab_one_stands_on(
     sign_in: SignIn, world: World, live_server: object
 ) -> None:
     failures(world)
-    page = sign_in(Role.ON_CALL, following="/dlq/")
+    page = sign_in(Role.ON_CALL, following="/dlq/?by=one")
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{live_server}/dlq/")
+    page.goto(f"{live_server}/dlq/?by=one")
     tops = page.locator(".ll tbody tr").evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().top)")
     assert sum(top < 844 - 60 for top in tops) >= 4, "rows in view, however long their names are"
     for status in ("discarded", "replaying", "undrained"):
@@ -106,7 +106,7 @@ def test_a_narrow_screen_holds_several_rows_and_the_tab_one_stands_on(
 
 def test_nothing_covers_what_is_typed_on_a_narrow_screen(sign_in: SignIn, world: World, live_server: object) -> None:
     letters = failures(world)
-    page = sign_in(Role.ON_CALL, following="/dlq/")
+    page = sign_in(Role.ON_CALL, following="/dlq/?by=one")
     for kind in ("replay", "discard"):
         bulk = draft(world.client(Role.ON_CALL), kind, [letter.pk for letter in letters])
         page.set_viewport_size({"width": 390, "height": 600})
@@ -117,7 +117,7 @@ def test_nothing_covers_what_is_typed_on_a_narrow_screen(sign_in: SignIn, world:
 def test_the_number_in_the_navigation_lives_with_the_list(sign_in: SignIn, world: World) -> None:
     """UP-01: title, tab and navigation say the same after a poll; at none, the navigation says none."""
     letters = failures(world, 3)
-    page = sign_in(Role.ON_CALL, following="/dlq/")
+    page = sign_in(Role.ON_CALL, following="/dlq/?by=one")
     page.clock.install()
     page.reload()
     count = page.locator("nav [data-undrained-count]")

@@ -22,7 +22,7 @@ def letters(world: World) -> list[DeadLetter]:
 
 @pytest.fixture
 def page(sign_in: SignIn, letters: list[DeadLetter]) -> Page:
-    return sign_in(Role.ON_CALL, following="/dlq/")
+    return sign_in(Role.ON_CALL, following="/dlq/?by=one")
 
 
 def focused(page: Page) -> str:

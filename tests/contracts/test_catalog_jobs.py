@@ -58,7 +58,8 @@ def test_everything_that_a_contract_promises_is_told() -> None:
         "result kept": "2 d; the newest 100 of each tenant",
         "owner": "billing",
         "drain SLA": "4 h",
-        "alert": "not built",
+        "alert": "a new cause of death, a deadline that is near, one that will be missed, one that was and runs that "
+        "take twice as long as usual",
         "checkpoint granularity": "none: a run that is started again begins from nothing",
         "masked arguments": "invoice_id",
         "former names": "old.send",

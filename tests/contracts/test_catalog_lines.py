@@ -114,9 +114,9 @@ def test_a_time_out_must_be_clearly_above_the_measured_run_time(p99_s: float | N
     assert f"p99 is known of {0 if p99_s is None else 1}" in line(found, "visibility").measured
 
 
-def test_owner_and_sla_are_judged_although_alerts_are_not_built() -> None:
+def test_owner_and_sla_are_judged() -> None:
     declare()
-    assert line(catalog(), "ownership").judged_by == "1 of 1; alert: not built"
+    assert line(catalog(), "ownership").judged_by == "1 of 1"
     declare(name="no.owner", owner=None)
     assert line(catalog(), "ownership").state is State.FAILED
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jobops.demo import files, mailbox, receiver
-from jobops.demo.places import Places, Services
+from jobops.demo import files, receiver
+from jobops.demo.crew import signing_key
+from jobops.demo.places import Places
+from jobops.demo.sink import Sink
+from tests.demo.servers import serving
 
 
 @pytest.fixture(scope="session")
@@ -37,26 +37,5 @@ def places(tmp_path: Path, settings: Any, sources: Path) -> Places:
 def desk(places: Places) -> Iterator[receiver.Desk]:
     """The local servers, running: the HTTP server's desk is what tests ask."""
     desk = receiver.Desk()
-    listener = socket.create_server(("127.0.0.1", 0))
-    mail = socket.create_server(("127.0.0.1", 0))
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    places.write_services(Services(url, "127.0.0.1", mail.getsockname()[1]))
-    with receiver.make_server(listener, desk) as server:
-        threads = [
-            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}),
-            threading.Thread(target=asyncio.run, args=(_mail(mail, places, stop := threading.Event()),)),
-        ]
-        for thread in threads:
-            thread.start()
+    with serving(places, desk, Sink(signing_key(places))):
         yield desk
-        stop.set()
-        server.shutdown()
-        for thread in threads:
-            thread.join()
-
-
-async def _mail(listener: socket.socket, places: Places, stop: threading.Event) -> None:
-    server = await mailbox.start(listener, mailbox.Mailbox(places.mail))
-    while not stop.is_set():
-        await asyncio.sleep(0.02)
-    server.close()

@@ -15,7 +15,7 @@ from django.core.management import load_command_class
 
 from jobops.demo.launch import Stack, forget_dead_demo, hold
 from jobops.demo.places import Places, Services
-from jobops.demo.stage import environment_of_the_demo
+from jobops.demo.stage import environment_of_the_demo, settings_of_the_demo
 from jobops.embedded import EmbeddedRedis
 from tests.tools import wait_for
 
@@ -37,6 +37,38 @@ def test_a_port_that_is_none_is_wrong_usage(command: str, port: str, capsys: pyt
 def test_the_demo_takes_no_services_from_the_environment() -> None:
     given = {"PATH": "/bin", "DATABASE_URL": "postgres://prod/prod", "JOBOPS_REDIS_URL": "redis://prod", "DEBUG": "1"}
     assert environment_of_the_demo(given) == {"PATH": "/bin", "DEBUG": "1", "JOBOPS_DEMO": "1"}
+
+
+def test_its_alerts_stay_on_this_machine_whatever_the_environment_says() -> None:
+    own = settings_of_the_demo(Services("http://127.0.0.1:81", "127.0.0.1", 25), "http://127.0.0.1:8000/")
+    given = dict.fromkeys(own, "smtp://mail.prod")
+    assert (environment_of_the_demo(given) | own)["JOBOPS_ALERT_MAIL_URL"] == "smtp://127.0.0.1:25"
+    assert own["JOBOPS_BASE_URL"] == "http://127.0.0.1:8000"
+    assert own["JOBOPS_ALERT_ALLOW_PRIVATE_SINK"] == "http://127.0.0.1:81"
+
+
+def test_a_command_that_joins_the_demo_has_its_settings(tmp_path: Path) -> None:
+    places = Places(tmp_path / "demo")
+    places.write_services(Services("http://127.0.0.1:81", "127.0.0.1", 25))
+    places.write_environment(
+        {"JOBOPS_LANES": "interactive:4,replays:1", "JOBOPS_BASE_URL": "http://127.0.0.1:8", "PATH": "x"}
+    )
+    code = (
+        "import os, django; from django.conf import settings as s; "
+        "print(list(s.JOBOPS_LANES), s.JOBOPS_BASE_URL, os.environ['PATH'])"
+    )
+    env = {"PATH": "/bin", "JOBOPS_VAR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "jobops.settings"}
+
+    def told(**more: str) -> str:
+        command = [sys.executable, "-c", code]
+        return subprocess.run(
+            command, env=env | more, cwd=Path(MANAGE).parent, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    assert told() == "['interactive', 'replays'] http://127.0.0.1:8 /bin"
+    assert told(JOBOPS_BASE_URL="http://own") == "['interactive', 'replays'] http://own /bin"
+    places.forget_services()
+    assert told(JOBOPS_DEMO="1") == "['interactive', 'bulk']  /bin"
 
 
 def test_a_demo_that_was_killed_is_forgotten_and_one_that_runs_is_not(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_every_job_keeps_its_promises() -> None:
         for job_type in mine.values():
             registry.register(job_type)
         assert check_contracts() == []
-    assert len(mine) == 7
+    assert len(mine) == 8
     assert all(job_type.owner and job_type.drain_sla and job_type.idempotent for job_type in mine.values())
 
 

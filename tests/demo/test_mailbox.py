@@ -77,3 +77,14 @@ def test_a_greylisting_server_takes_the_second_try(tmp_path: Path) -> None:
 
     talk(Mailbox(tmp_path, greylist_s=2, now=lambda: now), twice)
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_goes_to_a_team_is_kept_apart_and_pushed_out_by_its_own_kind_only(tmp_path: Path) -> None:
+    def both(client: smtplib.SMTP) -> None:
+        client.send_message(message("payments@teams.example"))
+        for _ in range(3):
+            client.send_message(message("ada@mail.example"))
+
+    talk(Mailbox(tmp_path, keep=2), both)
+    assert sorted(file.name for file in tmp_path.glob("*.eml")) == ["00000002.eml", "00000003.eml"]
+    assert [file.name for file in tmp_path.glob("teams/*.eml")] == ["00000001.eml"]

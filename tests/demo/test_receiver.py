@@ -110,3 +110,16 @@ def test_it_reads_no_more_than_it_must(url: str) -> None:
     with socket.create_connection((host, int(port)), timeout=5) as connection:
         connection.sendall(f"POST /hooks/crm HTTP/1.1\r\nContent-Length: {MAX_BODY_BYTES + 1}\r\n\r\n".encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_who_is_down_says_so_at_once() -> None:
+    desk = Desk()
+    usual = desk.latency("payments")
+    assert desk.set_mode("payments", "broken")
+    assert desk.latency("payments") < usual / 2
+    assert (desk.latency("nobody"), desk.hook("payments", ORDER)[0]) == (0.0, 503)
+
+
+def test_alerts_are_taken_if_they_are_signed(url: str) -> None:
+    assert send("POST", f"{url}/alerts", b"{}")[0] == 401
+    assert json.loads(send("GET", f"{url}/alerts")[1]) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.cookiejar
+import json
 import os
 import re
 import signal
@@ -140,7 +141,6 @@ def within_a_minute_jobs_of_every_type_have_run_and_some_have_died(demo: Demo) -
         ("media.make_thumbnail", "poison"),
         ("mail.send_order_mail", "poison"),
         ("webhooks.deliver", "poison"),
-        ("billing.capture_payment", "exhausted"),
     }
     wait_for(lambda: expected <= died(), seconds=60, what=f"deaths: {expected}")
 
@@ -151,6 +151,24 @@ def commands_join_the_demo_that_runs_in_their_checkout(demo: Demo) -> None:
     command = [sys.executable, str(ROOT / "manage.py"), "tenants", "list", "--json"]
     told = subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=demo.home)
     assert "acme-retail" in told.stdout
+
+
+def it_goes_wrong_on_request_and_the_teams_are_told(demo: Demo) -> None:
+    env = environment(demo.home)
+    del env["DATABASE_URL"], env["JOBOPS_REDIS_URL"]
+    command = [sys.executable, str(ROOT / "manage.py"), "demo_incident", "--deaths", "60", "--json"]
+    told = subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=demo.home)
+    assert sum(json.loads(told.stdout)["sent"].values()) == 60
+    letters = "SELECT job_type, owner, count(*) FROM dlq_deadletter WHERE job_type IN {} GROUP BY 1, 2"
+    jobs = ("billing.capture_payment", "billing.report_invoice", "exports.export_orders")
+    expected = [(jobs[0], "payments", 36), (jobs[1], "billing", 15), (jobs[2], "data-exports", 9)]
+    wait_for(lambda: demo.rows(letters.format(jobs)) == expected, seconds=90, what="three causes")
+    sent = f"""SELECT DISTINCT c.name FROM jobops_delivery d JOIN jobops_channel c ON c.id = d.channel_id
+        JOIN jobops_alert a ON a.id = d.alert_id
+        WHERE d.state = 'sent' AND json_extract(a.scope, '$.job_type') IN {jobs}"""
+    channels = {("payments mail",), ("billing mail",), ("data-exports mail",), ("demo chat",)}
+    wait_for(lambda: set(demo.rows(sent)) == channels, seconds=60, what="messages")
+    assert demo.rows("SELECT count(*) FROM jobops_delivery WHERE state = 'given_up'") == [(0,)]
 
 
 def a_second_demo_and_a_busy_port_are_refused_in_one_line(demo: Demo) -> None:
@@ -214,6 +232,7 @@ def test_the_demo_as_a_newcomer_runs_it(demo: Demo) -> None:
     it_answers_and_lets_its_accounts_in(demo)
     within_a_minute_jobs_of_every_type_have_run_and_some_have_died(demo)
     commands_join_the_demo_that_runs_in_their_checkout(demo)
+    it_goes_wrong_on_request_and_the_teams_are_told(demo)
     a_second_demo_and_a_busy_port_are_refused_in_one_line(demo)
     who_is_killed_is_replaced(demo)
     sigterm_stops_all_of_it_within_seconds(demo)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
+from dlq.causes.counting import attach, count_new
 from dlq.models import DeadLetter, SearchText
 from dlq.searchable import search_text
 from tenants.models import Tenant
@@ -39,13 +41,28 @@ def unsaved(tenant: Tenant | None, **fields: Any) -> DeadLetter:
 
 def letter(tenant: Tenant | None, **fields: Any) -> DeadLetter:
     made = unsaved(tenant, **fields)
-    made.save()
+    given = made.group_id is not None
+    with transaction.atomic():
+        if not given:
+            attach([made])
+        made.save()
+        if not given:
+            count_new([made])
     SearchText.objects.create(letter=made, text=search_text(made))
     return made
 
 
 def letters(tenant: Tenant, count: int, **fields: Any) -> Sequence[DeadLetter]:
-    return DeadLetter.objects.bulk_create([unsaved(tenant, **fields) for _ in range(count)], batch_size=500)
+    """In their groups, which count them, unless one was given: whoever gives it counts."""
+    made = [unsaved(tenant, **fields) for _ in range(count)]
+    given = bool(made) and made[0].group_id is not None
+    with transaction.atomic():
+        if not given:
+            attach(made)
+        saved = DeadLetter.objects.bulk_create(made, batch_size=500)
+        if not given:
+            count_new(saved)
+    return saved
 
 
 def states(of: Sequence[DeadLetter]) -> list[str]:

@@ -10,7 +10,7 @@ from django.db import DataError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from dlq import bulk_run
+from dlq import bulk_batch, bulk_run
 from dlq.bulk import bulk_confirm, bulk_draft
 from dlq.bulk_preview import preview
 from dlq.bulk_progress import died_again, progress
@@ -18,6 +18,7 @@ from dlq.bulk_run import run_batch
 from dlq.filters import LetterFilter
 from dlq.models import BulkAction, BulkMember, DeadLetter, ReplayRun, State
 from dlq.ports import set_key_holders
+from dlq.replay_plan import AT_ONCE
 from dlq.services import letter_discard
 from jobops.audit.models import AuditEntry
 from jobops.context.models import OutboxEntry
@@ -41,7 +42,8 @@ def acme() -> Tenant:
 def running(kind: str, some: Sequence[DeadLetter]) -> BulkAction:
     ids = [each.pk for each in some]
     bulk = bulk_draft(kind=kind, letters=DeadLetter.objects.filter(pk__in=ids), by="command:ada", chosen="ticked")
-    return bulk_confirm(bulk_id=bulk.pk, by="command:ada", reason="r")
+    plan = AT_ONCE if kind == "replay" else None
+    return bulk_confirm(bulk_id=bulk.pk, by="command:ada", reason="r", plan=plan)
 
 
 def work_off(bulk: BulkAction, size: int = 200) -> BulkAction:
@@ -139,8 +141,8 @@ def test_reasons_are_told_apart_only_so_far(acme: Tenant, monkeypatch: pytest.Mo
     whys = {each.pk: f"no {each.pk}" for each in some}
     monkeypatch.setattr(bulk_run, "discard_batch", lambda batch, *how: whys)
     bulk = work_off(running("discard", some))
-    assert len(bulk.skipped_for) == bulk_run.MOST_REASONS + 1
-    assert bulk.skipped_for[bulk_run.OTHER_REASONS] == 60 - bulk_run.MOST_REASONS
+    assert len(bulk.skipped_for) == bulk_batch.MOST_REASONS + 1
+    assert bulk.skipped_for[bulk_batch.OTHER_REASONS] == 60 - bulk_batch.MOST_REASONS
 
 
 @pytest.mark.slow

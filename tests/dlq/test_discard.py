@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from dlq.errors import InvalidAction, NotReplayable, WrongState
 from dlq.models import DeadLetter
-from dlq.services import UNDO_FOR, discard_batch, letter_discard, letter_replay, letter_undo, undo_batch
+from dlq.retention import kept_for
+from dlq.services import discard_batch, letter_discard, letter_replay, letter_undo, undo_batch
 from jobops.audit.models import AuditEntry
 from jobops.engine.client import Engine
 from jobops.engine.records import Outcome
@@ -51,10 +52,10 @@ def test_a_discard_needs_a_reason_that_can_be_read(both: Engine, reason: str) ->
 
 def test_an_undo_after_a_month_is_refused(both: Engine) -> None:
     letter = letter_discard(letter_id=dead(both).pk, by="tests", reason="r")
-    DeadLetter.objects.update(drained_at=timezone.now() - UNDO_FOR - timedelta(seconds=5))
+    DeadLetter.objects.update(drained_at=timezone.now() - kept_for() - timedelta(seconds=5))
     with pytest.raises(InvalidAction, match="more than 30 days ago"):
         letter_undo(letter_id=letter.pk, by="tests")
-    DeadLetter.objects.update(drained_at=timezone.now() - UNDO_FOR + timedelta(minutes=1))
+    DeadLetter.objects.update(drained_at=timezone.now() - kept_for() + timedelta(minutes=1))
     assert letter_undo(letter_id=letter.pk, by="tests").state == "open"
 
 

@@ -72,7 +72,7 @@ def test_a_failing_database_only_makes_it_wait(engine: Engine, monkeypatch: pyte
         raise OperationalError("the server closed the connection")
 
     with monkeypatch.context() as patch:
-        patch.setattr(inserting, "insert_rows", away)
+        patch.setattr(inserting, "insert_new", away)
         for _ in range(3):
             with pytest.raises(OperationalError):
                 take_in(engine)
@@ -96,9 +96,9 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(engine: Engine, moment: 
 
     def work() -> None:
         if moment == "before the insert":
-            inserting.insert_rows = kill
+            inserting.insert_new = kill
         elif moment == "in the transaction":
-            DeadLetter.objects.filter = kill  # type: ignore[method-assign]
+            inserting.count_new = kill
         else:
             engine.scripts.dead_ack = kill  # type: ignore[method-assign]
         take_in(engine)
@@ -155,14 +155,14 @@ def test_one_row_that_the_database_refuses_is_parked_as_a_placeholder(
 ) -> None:
     multiply(engine, 5)
     engine.redis.hset(f"rq:job:{_ids(engine)[2]}", "jo_error", b"refuse me")
-    insert = inserting.insert_rows
+    insert = inserting.insert_new
 
-    def picky(model: Any, rows: Any) -> None:
+    def picky(model: Any, rows: Any, answers: Any) -> Any:
         if model is DeadLetter and any(letter.error == "refuse me" for letter in rows):
             raise refusal
-        insert(model, rows)
+        return insert(model, rows, answers)
 
-    monkeypatch.setattr(inserting, "insert_rows", picky)
+    monkeypatch.setattr(inserting, "insert_new", picky)
     assert take_in(engine) == 5
     assert waiting(engine) == 0
     assert DeadLetter.objects.filter(placeholder=False).count() == 4
@@ -174,15 +174,15 @@ def test_one_row_that_the_database_refuses_is_parked_as_a_placeholder(
 def test_a_row_that_breaks_a_constraint_stops_no_other(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     multiply(engine, 5)
     odd = _ids(engine)[2]
-    read = intake.letter_of
+    decide = inserting.decide
 
-    def ownerless(death: Any) -> DeadLetter:
-        letter = read(death)
-        if death.job_id == odd:
-            letter.owner = ""
-        return letter
+    def ownerless(letters: Any) -> None:
+        decide(letters)
+        for letter in letters:
+            if letter.job_id == odd and not letter.placeholder:
+                letter.owner = ""
 
-    monkeypatch.setattr(intake, "letter_of", ownerless)
+    monkeypatch.setattr(inserting, "decide", ownerless)
     assert take_in(engine) == 5
     assert DeadLetter.objects.get(job_id=odd).placeholder
     assert DeadLetter.objects.count() == 5
@@ -193,14 +193,14 @@ def test_a_death_that_cannot_even_be_parked_stays_in_redis_alone(
 ) -> None:
     multiply(engine, 5)
     cursed = _ids(engine)[0]
-    insert = inserting.insert_rows
+    insert = inserting.insert_new
 
-    def picky(model: Any, rows: Any) -> None:
+    def picky(model: Any, rows: Any, answers: Any) -> Any:
         if model is DeadLetter and any(letter.job_id == cursed for letter in rows):
             raise DataError("never")
-        insert(model, rows)
+        return insert(model, rows, answers)
 
-    monkeypatch.setattr(inserting, "insert_rows", picky)
+    monkeypatch.setattr(inserting, "insert_new", picky)
     assert take_in(engine) == 4
     assert (waiting(engine), DeadLetter.objects.count()) == (1, 4)
     assert "not even a placeholder" in caplog.text

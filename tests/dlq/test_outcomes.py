@@ -49,13 +49,13 @@ def test_an_end_by_contract_drains_it_too(both: Engine) -> None:
 
 def test_a_death_opens_the_same_letter_with_its_history_and_its_old_clock(both: Engine) -> None:
     letter = dead(both)
-    DeadLetter.objects.update(dead_at=datetime(2026, 1, 1, tzinfo=UTC), due_at=datetime(2026, 1, 2, tzinfo=UTC))
+    DeadLetter.objects.update(dead_at=datetime(2026, 1, 1, tzinfo=UTC), due_at=datetime(2026, 1, 1, 4, tzinfo=UTC))
     for number in (1, 2):
         letter_replay(letter_id=letter.pk, by="tests")
         run_replays(both, Outcome.failed("poison", "KeyError", f"card 4242-4242 in replay {number}", "Traceback …"))
     again = DeadLetter.objects.get()
     assert (again.pk, again.state, again.replays, again.attempt) == (letter.pk, "open", 2, 1)
-    assert (again.dead_at, again.due_at) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
+    assert (again.dead_at, again.due_at) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, 4, tzinfo=UTC))
     assert again.last_died_at is not None
     assert again.last_died_at > letter.dead_at
     assert (again.reason, again.error_class, again.error) == ("poison", "KeyError", "card 4242-4242 in replay 2")

@@ -16,6 +16,7 @@ from dlq.models import DeadLetter, ReplayRun
 from dlq.outcomes import take_outcomes
 from dlq.services import letter_replay
 from dlq.watch import watch, watch_all
+from jobops.audit import recording
 from jobops.audit.models import AuditEntry
 from jobops.engine.client import Engine
 from jobops.engine.records import Outcome
@@ -54,7 +55,7 @@ def test_kill_9_at_any_moment_moves_no_letter_twice_or_never(both: Engine, momen
     def work(take: Callable[[Engine], int]) -> Callable[[], None]:
         def run() -> None:
             if moment == "in the transaction":
-                AuditEntry.objects.bulk_create = kill
+                recording.insert_values = kill
             else:
                 both.scripts.dead_ack = both.scripts.outcome_ack = kill  # type: ignore[method-assign]
             take(both)

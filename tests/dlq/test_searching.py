@@ -69,3 +69,31 @@ def test_signs_alone_find_nothing_and_beside_a_word_they_do_not_count(text: str)
     assert found(text) == set()
     assert found(f"{text} often") == {"plain"}
     assert found(f"{text} seldom") == set()
+
+
+@pytest.mark.parametrize("few", [searching.FEW, 1, 0])
+def test_of_very_many_only_the_newest_are_searched_and_those_that_are_named(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list, its counts and what is done to all that match go by the same letters."""
+    monkeypatch.setattr(searching, "FEW", few)
+    tenant = new_tenant("acme")
+    made = [letter(tenant, job_id=f"job-{number}", error="refused by 503") for number in range(6)]
+    monkeypatch.setattr(searching, "NEWEST", 2)
+    old, since = made[0], made[4].pk
+    assert found("refused") == {"job-4", "job-5"}
+    assert found("job-0") == {"job-0"}, "named by its job"
+    assert found(f"#{old.pk} refused") >= {"job-0"}, "and by its number"
+    assert found(f"#{old.pk} accepted") == set()
+    search, deep = searching.search("refused"), searching.search("refused", deep=True)
+    assert search is not None
+    assert deep is not None
+    assert (search.since, deep.since) == (since, None)
+    everything = DeadLetter.objects.all()
+    deep_filter = LetterFilter(q="refused", deep=True)
+    assert deep_filter.apply(everything).count() == 6
+    assert sum(len(part) for part in deep_filter.parts(everything)) == 6
+    monkeypatch.setattr(searching, "NEWEST", old.pk + 100)
+    complete = searching.search("refused")
+    assert complete is not None
+    assert complete.since is None

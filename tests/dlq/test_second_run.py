@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dlq.models import DeadLetter
+import pytest
+
+from dlq.models import DeadLetter, Redirect
 from dlq.second_run import second_run
 from jobops.contracts.decorator import job
 from jobops.contracts.registry import temporary_registry
 
 LOST = [{"n": 2, "outcome": "error"}, {"n": 3, "outcome": "worker_lost"}, {"n": 4, "outcome": "error"}]
+
+pytestmark = pytest.mark.django_db
 
 
 def test_it_says_what_the_contract_promises_and_else_what_is_known() -> None:
@@ -54,3 +58,24 @@ def test_what_nobody_knows_is_not_safe_whatever_the_contract_says() -> None:
         told = second_run(DeadLetter(job_type="safe", history=[], error_class="jobops.OutcomeUnknown"))
         assert told.tone == "danger"
         assert told.text == "May have taken effect: nobody knows how an earlier run ended. A replay does it again."
+
+
+def test_where_a_redirect_leads_the_contract_of_the_new_type_counts() -> None:
+    with temporary_registry():
+
+        @job(name="safe", idempotent="upserts by invoice id.", owner="o", drain_sla="1h", timeout="1s")
+        def safe() -> None: ...
+
+        @job(name="guarded", guard=lambda: "k", owner="o", drain_sla="1h", timeout="1s")
+        def guarded() -> None: ...
+
+        row = Redirect.objects.create(from_type="gone", to_type="safe", by="x")
+        assert (
+            second_run(DeadLetter(job_type="gone", history=[])).text == "Safe to repeat because upserts by invoice id."
+        )
+        Redirect.objects.filter(pk=row.pk).update(to_type="guarded")
+        told = second_run(DeadLetter(job_type="gone", history=[]))
+        assert (told.tone, told.text) == (
+            "danger",
+            "May have taken effect: guarded has no record of what ran under the old name.",
+        )

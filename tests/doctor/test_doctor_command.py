@@ -25,7 +25,7 @@ def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_healthy_system_is_said_to_be_healthy_with_what_was_looked_at(site: Site) -> None:
     plant.waiting_job(site.engine)
-    assert "nothing is wrong (looked at 1 jobs" in text("doctor")
+    assert "nothing is wrong (looked at 0 groups, 1 jobs" in text("doctor")
     shown = ask("doctor")
     assert (shown["healthy"], shown["findings"], shown["looked_at"]["jobs"]) == (True, [], 1)
 

@@ -14,7 +14,7 @@ from jobops.context.models import OutboxEntry
 from jobops.doctor.site import Site
 from jobops.engine import keys as rq
 from jobops.engine.records import Outcome
-from tests.doctor.plant import left, look, mended, running_job
+from tests.doctor.plant import left, look, mended, recount, running_job
 from tests.runtime.factory import claim, run_all, settle
 
 POISON = Outcome.failed("poison", "ValueError", "no")
@@ -60,6 +60,7 @@ def test_a_letter_that_a_restored_database_does_not_have_comes_back(site: Site) 
     """Trap 11."""
     lost = letter(site)
     DeadLetter.objects.all().delete()
+    recount()
     mended(site, ("death_without_record", lost.job_id))
     take_in(site.engine)
     assert DeadLetter.objects.get().job_id == lost.job_id
@@ -103,6 +104,7 @@ def test_a_replay_that_a_restored_database_does_not_know_drains_its_letter(
     run_all(site.engine, outcome)
     ReplayRun.objects.all().delete()
     DeadLetter.objects.update(state=State.OPEN, replays=0, replay_job_id="")
+    recount()
     assert look(site) == [], "its outcome waits to be taken in"
     site.engine.redis.delete(site.engine.keys.outcomes())
     mended(site, ("replay_without_record", str(run.letter_id)))
@@ -118,9 +120,11 @@ def test_a_finished_replay_of_a_letter_that_waits_for_another_or_is_gone_is_no_f
     ReplayRun.objects.all().delete()
     site.engine.redis.delete(site.engine.keys.outcomes())
     DeadLetter.objects.update(state=State.DISCARDED)
+    recount()
     assert look(site) == []
     site.engine.redis.hset(rq.rq_job(run.job_id), "jo_replay_of", b"\xff:x")
     DeadLetter.objects.update(state=State.OPEN)
+    recount()
     assert look(site) == []
     site.engine.redis.hset(rq.rq_job(run.job_id), "jo_replay_of", "gone:1")
     assert look(site) == []
@@ -144,6 +148,7 @@ def test_a_replay_in_the_outbox_running_or_about_to_be_told_is_no_fault(site: Si
 def test_a_letter_that_is_being_replayed_by_no_run_opens_again(site: Site) -> None:
     stuck = letter(site)
     DeadLetter.objects.update(state=State.REPLAYING)
+    recount()
     mended(site, ("letter_replaying_without_job", str(stuck.pk)))
     after = DeadLetter.objects.get()
     assert (after.state, after.due_at) == (State.OPEN, stuck.due_at)
@@ -154,6 +159,7 @@ def test_a_run_that_no_letter_waits_for_counts_as_lost(site: Site, state: State)
     run = replaying(site)
     run_all(site.engine)
     DeadLetter.objects.update(state=state)
+    recount()
     mended(site, ("run_without_replaying_letter", str(run.letter_id)))
     run.refresh_from_db()
     assert run.state == ReplayRun.State.LOST

@@ -45,6 +45,16 @@ TAKEN = [
     ("", lambda: env.redis_url("X", "unix:///d"), "unix:///d"),
     ("rediss://:p@h:6380/2", lambda: env.redis_url("X", ""), "rediss://:p@h:6380/2"),
     ("unix:///run/redis.sock?db=3", lambda: env.redis_url("X", ""), "unix:///run/redis.sock?db=3"),
+    ("", lambda: env.rq_sources("X"), {}),
+    (
+        "old=redis://:p,w@h:6379/0, shop-2=redis+sentinel://h,i:1/main,c=unix:///run/c.sock?rq_prefix=c",
+        lambda: env.rq_sources("X"),
+        {
+            "old": "redis://:p,w@h:6379/0",
+            "shop-2": "redis+sentinel://h,i:1/main",
+            "c": "unix:///run/c.sock?rq_prefix=c",
+        },
+    ),
     ("redis+sentinel://h,i:1/main", lambda: env.redis_url("X", ""), "redis+sentinel://h,i:1/main"),
     ("rediss+sentinel://u:p@[::1]:1/main/2?sentinel_password=q", lambda: env.redis_url("X", "")[:8], "rediss+s"),
     ("postgres://u:p%40@h:5433/shop", lambda: env.database("X", SQLITE)["PASSWORD"], "p@"),
@@ -55,6 +65,11 @@ TAKEN = [
     ("", lambda: env.database("X", SQLITE)["NAME"], str(SQLITE)),
 ]
 REFUSED = [
+    ("redis://:secret@h:6379/0", lambda: env.rq_sources("X"), "a part without a name"),
+    ("Old=redis://h", lambda: env.rq_sources("X"), "a part without a name"),
+    ("old=redis://h,old=redis://i", lambda: env.rq_sources("X"), "names the source 'old' twice"),
+    ("old=http://h", lambda: env.rq_sources("X"), "has the scheme 'http'"),
+    ("old=redis://h/shop", lambda: env.rq_sources("X"), "names the database 'shop'"),
     ("maybe", lambda: env.boolean("X", default=False), "use 1 or 0"),
     ("many", lambda: env.integer("X", default=1, minimum=1), "whole number of at least 1"),
     ("1.5", lambda: env.integer("X", default=1, minimum=1), "whole number"),

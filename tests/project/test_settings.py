@@ -42,6 +42,8 @@ def start(var: Path, *arguments: str, **variables: str) -> subprocess.CompletedP
         ({"CSRF_TRUSTED_ORIGINS": "jobops.example.com"}, "CSRF_TRUSTED_ORIGINS"),
         ({"ALLOWED_HOSTS": "https://jobops.example.com"}, "ALLOWED_HOSTS"),
         ({"JOBOPS_DEFAULT_OWNER": " "}, "JOBOPS_DEFAULT_OWNER"),
+        ({"JOBOPS_RETENTION_DAYS": "6"}, "JOBOPS_RETENTION_DAYS"),
+        ({"JOBOPS_RETENTION_DAYS": "0"}, "JOBOPS_RETENTION_DAYS"),
         ({"JOBOPS_TRUSTED_PROXIES": "10.0.0.1"}, "JOBOPS_TRUSTED_PROXIES"),
         ({"DATABASE_URL": "postgres://u@127.0.0.1/shop", "SECRET_KEY": "x" * 31}, "SECRET_KEY"),
         ({"SECRET_KEY": "x" * 31}, "SECRET_KEY"),

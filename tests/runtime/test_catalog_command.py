@@ -20,7 +20,7 @@ from jobops.engine.keys import average_field
 from jobops.management.commands.worker import Command as WorkerCommand
 from jobops.runtime import catalog as runtime_catalog
 from jobops.runtime import get_engine
-from jobops.runtime.installation import FREE_RELEASES, installation
+from jobops.runtime.installation import FREE_RELEASES, TOLD, installation
 from jobops.steward.duties import duties
 from tests.contracts.catalogs import declare
 from tests.runtime.asking import ask, refusal, text
@@ -189,7 +189,7 @@ def test_the_installation_is_told_as_the_code_has_it(both: Engine, settings: Set
     parser = WorkerCommand().create_parser("manage.py", "worker")
     assert facts.drain_timeout_s == parser.get_default("drain_timeout")
     assert facts.default_owner == "platform"
-    assert {signal.who for signal in facts.signals} == {"platform"}
+    assert {signal.who for signal in facts.signals} == {"platform", TOLD}
     assert [name for name, _ in facts.duties] == [duty.name for duty in duties()]
     lua = Path("jobops/engine/lua/include/give_up.lua").read_text()
     assert f"FREE_RELEASES = {FREE_RELEASES}\n" in lua

@@ -31,6 +31,11 @@ def ids(*arguments: str) -> set[int]:
     return {row["id"] for row in ask("dlq", "list", *arguments)}
 
 
+def test_a_cause_and_a_person_that_are_not_there_are_refused(acme: Tenant) -> None:
+    assert "there is no cause 7" in refusal("dlq", "replay", "--group", "7")[1]
+    assert "no account 'olga'" in refusal("dlq", "replay", "--assignee", "olga")[1]
+
+
 def test_list_takes_every_filter(acme: Tenant) -> None:
     now = timezone.now()
     old = letter(acme, dead_at=now - timedelta(days=2), due_at=now - timedelta(days=1), owner="billing")
@@ -64,7 +69,7 @@ def test_replay_by_name_and_honest_counts(acme: Tenant) -> None:
     report = ask("dlq", "replay", *(str(each.pk) for each in five), str(five[0].pk))
     assert report == {
         "matched": 5, "done": 3, "skipped": 2, "skipped_for": {"already discarded": 2}, "dry_run": False,
-        "bulk": BulkAction.objects.latest("pk").pk,
+        "bulk": BulkAction.objects.latest("pk").pk, "state": "finished",
     }  # fmt: skip
     assert states(five) == ["discarded"] * 2 + ["replaying"] * 3
     assert OutboxEntry.objects.count() == 3
@@ -96,7 +101,8 @@ def test_what_is_neither_named_nor_filtered_needs_all(acme: Tenant) -> None:
         ("replay", str(two[0].pk), "--tenant", "acme"),
         ("undo",),
         ("undo", str(two[0].pk), "--bulk", "1"),
-        ("replay", "--all", "--group", "7"),
+        ("replay", "--group", "seven"),
+        ("replay", "--assignee", "me"),
     ):
         assert refusal("dlq", *wrong)[0] == 2, wrong
     assert states(two) == ["open"] * 2
@@ -180,9 +186,10 @@ def test_every_change_is_in_the_audit_with_the_login(acme: Tenant) -> None:
     ask("dlq", "discard", "--all", "--reason", "r")
     rows = AuditEntry.objects.exclude(target_kind="tenant")
     assert sorted(rows.values_list("action", flat=True)) == [
-        "bulk.confirm", "bulk.finish", "letter.discard", "letter.discard",
+        "bulk.confirm", "bulk.finish", "group.drain", "letter.discard", "letter.discard",
     ]  # fmt: skip
-    assert {row.actor_kind for row in rows} == {"command"}
+    # The cause is drained by itself.
+    assert {row.actor_kind for row in rows if row.target_kind != "group"} == {"command"}
     assert len({row.request_id for row in rows}) == 1
     assert rows[0].request_id
 

@@ -209,6 +209,7 @@ def test_the_command_resumes_unless_it_is_told_to_begin_anew(both: Engine, lette
     anew = command("replay", "--all", "--from-start")
     assert anew == {
         "matched": 1, "done": 1, "skipped": 0, "skipped_for": {}, "dry_run": False, "bulk": anew["bulk"],
+        "state": "finished",
     }  # fmt: skip
     assert BulkAction.objects.get(pk=anew["bulk"]).from_start
     assert replayed(both, ledger) == "None"

@@ -14,6 +14,9 @@ from tests.web.world import World
 
 TYPE = "tests.web.send_invoice"
 
+AT_ONCE = {"options": "1", "canary": "0", "canary_failures": "0", "rate": "", "in_order": "1"}
+"""What the form of the preview sends of a replay without a canary and without a limit."""
+
 
 @job(name=TYPE, owner="billing", drain_sla="4h", idempotent="upserts by number", lane="bulk", timeout="30s")
 def send_invoice(number: int = 0) -> int:

@@ -10,6 +10,7 @@ from django.conf import settings
 from jobops.contracts.decorator import job as contract
 from jobops.contracts.registry import temporary_registry
 from jobops.engine.client import Engine
+from jobops.web import remembered
 from jobops.web.selectors import outside, reach, snapshot
 from tenants.models import Tenant
 from tests.web.world import World
@@ -19,6 +20,7 @@ from tests.web.world import World
 def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test reads its own numbers, and reads them anew for each request."""
     monkeypatch.setattr(snapshot, "KEEP_S", 0.0)
+    monkeypatch.setattr(remembered, "TIMES", 0)
     monkeypatch.setattr(reach, "AWAY_S", 0.0)
     monkeypatch.setattr(outside, "PARKED_KEEP_S", 0.0)
     snapshot.forget()

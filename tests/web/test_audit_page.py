@@ -170,11 +170,11 @@ def test_a_row_leads_only_to_what_is_there_and_may_be_opened(world: World, acme:
         recording.record("command:root", Change(f"{kind}.mend", kind, 10**9, acme.pk, "acme"))
     for client, links in ((login(admin), {theirs.pk}), (world.client(Role.OPERATOR), {ours.pk, theirs.pk})):
         text = client.get("/audit/").content.decode()
-        found = {int(pk) for pk in re.findall(r'href="/dlq/replays/(\d+)/"', text)}
+        found = {int(pk) for pk in re.findall(r'href="/dlq/discards/(\d+)/"', text)}
         assert found == links
         assert str(10**9) not in "".join(re.findall(r'href="([^"]+)"', text))
         for pk in found:
-            assert client.get(f"/dlq/replays/{pk}/").status_code == 200
+            assert client.get(f"/dlq/discards/{pk}/").status_code == 200
 
 
 def login(user: User) -> Client:

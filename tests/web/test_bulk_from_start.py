@@ -38,9 +38,9 @@ def replay_of(client: Client, world: World, acme: Tenant, checkpoints: list[str]
     ("checkpoints", "words"),
     [
         (["1"], "Where it was<"),
-        (["1", "2"], "Each where it was<"),
-        (["1", "", ""], "The one with a checkpoint where it was, the other 2 from the beginning<"),
-        (["1", "2", ""], "The 2 with a checkpoint where they were, the other one from the beginning<"),
+        (["1", "2"], "Each where it was.<"),
+        (["1", "", ""], "The one with a checkpoint where it was, the other 2 from the beginning.<"),
+        (["1", "2", ""], "The 2 with a checkpoint where they were, the other one from the beginning.<"),
     ],
 )
 def test_the_choice_is_there_where_some_have_a_checkpoint(

@@ -62,7 +62,7 @@ def test_they_stand_newest_first_with_who_what_and_how_far(world: World, acme: T
     assert "Running" in row_of(text, sent)
     assert "ticked one by one" in row_of(text, sent)
     assert row_of(text, stopped).startswith(f"Discard {stopped.pk} all that were to be drained command:root")
-    assert row_of(text, stopped).endswith("Stopped 2,000 5 0")
+    assert row_of(text, stopped).endswith("Cancelled 2,000 5 0")
     assert f"what discard {stopped.pk} closed" in row_of(text, undo)
     for bulk in (first, stopped):
         assert f'href="/dlq/{"replays" if bulk.kind == "replay" else "discards"}/{bulk.pk}/"' in text

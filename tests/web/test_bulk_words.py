@@ -73,7 +73,7 @@ def test_what_ends_at_once_has_ended(world: World, acme: Tenant, on_call: Client
     bulk.refresh_from_db()
     assert words.end_word(bulk, at(done=1)) == "Ended"
     assert words.end_word(BulkAction(kind="replay"), at(done=0, skipped=3)) == "Ended"
-    assert words.end_word(BulkAction(kind="replay"), at(state="cancelled")) == "Stopped"
+    assert words.end_word(BulkAction(kind="replay"), at(state="cancelled")) == "Cancelled"
 
 
 @pytest.mark.parametrize("kind", ["replay", "discard"])
@@ -93,7 +93,7 @@ def test_of_one_nothing_is_said_as_of_many(world: World, acme: Tenant, role: Rol
 def test_one_that_was_left_and_one_that_cannot_be_done(world: World, acme: Tenant, on_call: Client) -> None:
     stopped = BulkAction(pk=7, kind="replay", by="olga", state="cancelled")
     one = at(state="cancelled", matched=2, done=1, waiting=1)
-    assert words.run_title(stopped, one, staff=True) == "Replay 7 was stopped: 1 of 2 was sent back to run"
+    assert words.run_title(stopped, one, staff=True) == "Replay 7 was cancelled: 1 of 2 was sent back to run"
     assert "1 was left as it is." in words.run_lede(stopped, one, staff=True)
     resolved = draft(on_call, "replay", [replayable(world, acme, state="resolved").pk])
     text = seen(on_call, resolved)

@@ -34,7 +34,9 @@ def heavy(world: World, acme: Tenant) -> list[int]:
 
 
 @pytest.mark.parametrize("role", [Role.ON_CALL, Role.TENANT_ADMIN])
-@pytest.mark.parametrize("path", ["/dlq/", "/dlq/?q=line", "/dlq/?job=tests.web.send_invoice", "/tenants/acme/", "/"])
+@pytest.mark.parametrize(
+    "path", ["/dlq/?by=one", "/dlq/?by=one&q=line", "/dlq/?by=one&job=tests.web.send_invoice", "/tenants/acme/", "/"]
+)
 def test_a_page_of_letters_of_three_megabytes_is_small_and_quick(
     world: World, acme: Tenant, heavy: list[int], role: Role, path: str
 ) -> None:

@@ -74,11 +74,15 @@ def token_after_sign_in(client: Client, person: User) -> str:
 
 
 def test_whatever_a_template_sends_carries_the_token() -> None:
-    """HX-03: plain forms hold the field; nothing is sent by ``hx-post`` and its like, which would need a header."""
+    """HX-03: plain forms hold the field; what ``hx-post`` sends is a form that holds it."""
     files = sorted((ROOT / "templates").rglob("*.html"))
     for file in files:
         text = file.read_text()
-        assert not re.search(r"hx-(post|put|patch|delete)\b", text), file
+        assert not re.search(r"hx-(put|patch|delete)\b", text), file
+        senders = re.findall(r"<[a-z]+\b[^>]*\bhx-post=[^>]*>", text.replace("%}", "").replace("->", ""))
+        assert len(senders) == len(re.findall(r"\bhx-post\b", text)), file
+        assert all('hx-include="closest form"' in sender for sender in senders), file
+        assert not senders or "{% csrf_token %}" in text, file
         for form in re.findall(r"<form\b.*?</form>", text, re.DOTALL):
             if 'method="post"' in form:
                 assert "{% csrf_token %}" in form, file

@@ -87,7 +87,7 @@ def test_none_is_no_number(world: World) -> None:
 def test_one_page_counts_once(world: World, acme: Tenant) -> None:
     client: Client = world.client(Role.ON_CALL)
     client.get("/workers/")
-    for url, most in (("/workers/", 1), ("/dlq/", 0)):
+    for url, most in (("/workers/", 1), ("/dlq/", 1), ("/dlq/?by=one", 0)):
         with CaptureQueriesContext(connection) as queries:
             client.get(url)
         counts = [each["sql"] for each in queries if 'COUNT(*) AS "__count" FROM "dlq_deadletter"' in each["sql"]]

@@ -16,7 +16,7 @@ from tests.web.bulks import choose, draft, replayable, said
 from tests.web.test_letters import body, ids
 from tests.web.world import World
 
-WIDENING = ["status=foo", "reason=nope", "older_than=never", "owner=%00", "state=open", "assignee=olga", "q=a%00b"]
+WIDENING = ["status=foo", "reason=nope", "older_than=never", "owner=%00", "state=open", "assigned=olga", "q=a%00b"]
 
 
 @pytest.fixture

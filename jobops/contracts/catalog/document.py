@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jobops.contracts.catalog.design import Catalog, Chapter, JobDesign, Line
-from jobops.contracts.catalog.words import NOT_BUILT
+from jobops.contracts.catalog.promises import ALERTS
 
 
 def as_document(catalog: Catalog) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _contract(job: JobDesign) -> dict[str, Any]:
         "owner_by_default": not job.promises_owner,
         "drain_sla": job.drain_sla_s,
         "drain_sla_by_default": not job.promises_sla,
-        "alert": NOT_BUILT,
+        "alert": list(ALERTS),
         "checkpoint_granularity": "in code" if job.checkpoints else None,
         "redact": list(job.redacted),
     }

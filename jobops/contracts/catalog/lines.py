@@ -38,7 +38,7 @@ def judge(jobs: Sequence[JobDesign], installation: Installation, measured: Measu
               more=[*_unimportable(installation)]),
         _line("retries", "Attempts, backoff with jitter, classifier", jobs, _retries),
         replace(visibility, measured=_p99_known(jobs)),
-        _line("ownership", "Owner, drain SLA and alert", jobs, _ownership, f"alert: {NOT_BUILT}"),
+        _line("ownership", "Owner, drain SLA and alert", jobs, _ownership),
         _line("checkpoints", "Long jobs checkpoint", jobs, _checkpoints, _long_note(jobs)),
         _line("fairness", "Fairness is bounded", jobs, lambda job: _fairness(job, installation), _shared_note(jobs),
               [*_unserved(jobs, measured)]),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jobops.contracts.catalog.design import Classifier, JobDesign, JobLimits
 from jobops.contracts.catalog.facts import RunTimes
-from jobops.contracts.catalog.words import NOT_BUILT, NOT_MEASURED, listed, plural, span
+from jobops.contracts.catalog.words import NOT_MEASURED, listed, plural, span
 
 NOT_TOLD = "not told"
 NO_GUARD = "no guard, and no key of its own: the key of a call (`using(key=…)`) coalesces while its job lives"
@@ -21,6 +21,14 @@ ON_UNKNOWN = {
     "run": "one that was cut off, so that nobody knows whether it happened, runs again",
     "dead": "one that was cut off, so that nobody knows whether it happened, becomes a dead letter",
 }
+ALERTS = {
+    "new_cause": "a new cause of death",
+    "sla_warning": "a deadline that is near",
+    "sla_forecast": "one that will be missed",
+    "sla_breach": "one that was",
+    "run_time": "runs that take twice as long as usual",
+}
+"""Signals of a single job type, and what each of them tells its owner of."""
 CHECKPOINTS = "where its code calls `checkpoint`: a run that is started again goes on from there"
 NO_CHECKPOINTS = "none: a run that is started again begins from nothing"
 
@@ -59,7 +67,7 @@ def contract_parts(job: JobDesign) -> Iterator[Part]:
     yield Part("owner", job.owner if job.promises_owner else f"{job.owner}, by default: the contract names none")
     sla = span(job.drain_sla_s)
     yield Part("drain SLA", sla if job.promises_sla else f"{sla}, by default: the contract gives none")
-    yield Part("alert", NOT_BUILT)
+    yield Part("alert", listed(ALERTS.values()))
     yield Part("checkpoint granularity", CHECKPOINTS if job.checkpoints else NO_CHECKPOINTS)
     yield Part("masked arguments", ", ".join(job.redacted) or "none, beside what is called a password or the like")
     if job.aliases:

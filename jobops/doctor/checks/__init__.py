@@ -2,6 +2,7 @@
 
 from jobops.doctor.checks import (
     batches,
+    causes,
     epoch,
     flight,
     jobs,
@@ -35,5 +36,6 @@ CHECKS: tuple[Check, ...] = (
     replays.check,
     revived.check,
     owners.check,
+    causes.check,
     search.check,
 )

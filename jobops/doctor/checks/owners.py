@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Trim
 
 from dlq.models import UNDRAINED, DeadLetter
-from dlq.ownership import promise_for
+from dlq.ownership import owner_for
 from jobops.doctor.findings import Finding
 from jobops.doctor.site import Site
 
@@ -32,5 +32,5 @@ def _give(letter_id: int) -> str:
     letter = _nobodys().filter(pk=letter_id).first()
     if letter is None:
         return ""
-    owner = promise_for(letter.job_type).owner
+    owner = owner_for(letter.job_type)
     return f"given to {owner}" if _nobodys().filter(pk=letter_id).update(owner=owner) else ""

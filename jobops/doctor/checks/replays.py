@@ -9,8 +9,10 @@ from functools import partial
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from dlq.changing import move
 from dlq.locking import lock_letters
 from dlq.models import DeadLetter, ReplayRun, State
+from dlq.states import Event
 from dlq.watch import watch
 from jobops.context.models import OutboxEntry
 from jobops.doctor.findings import Finding, NotRepaired
@@ -53,10 +55,10 @@ def _without_letter() -> QuerySet[ReplayRun]:
 
 
 def _open(letter_id: int) -> str:
-    if not lock_letters([letter_id]) or not _without_run().filter(pk=letter_id).exists():
+    letters = lock_letters([letter_id])
+    if not letters or not _without_run().filter(pk=letter_id).exists():
         return ""
-    note = "its replay was lost: no run of it was on its way"
-    DeadLetter.objects.filter(pk=letter_id).update(state=State.OPEN, note=note)
+    move(letters, Event.CAME_BACK, note="its replay was lost: no run of it was on its way")
     return "open again, with its old clock"
 
 
@@ -71,6 +73,8 @@ def _end_run(run_id: int) -> str:
 def _running() -> Iterator[list[ReplayRun]]:
     """Runs of letters that are being replayed, by key."""
     runs = ReplayRun.objects.filter(state=_RUNNING, letter__state=State.REPLAYING).select_related("letter")
+    # Those of other installations are in no Redis of ours.
+    runs = runs.filter(letter__foreign__isnull=True)
     after = 0
     while chunk := list(runs.filter(pk__gt=after).order_by("pk")[:CHUNK]):
         yield chunk

@@ -1,6 +1,7 @@
 """``manage.py dlq``: look at dead letters, replay them, discard them, take them elsewhere."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,33 @@ from dlq.filters import UNDRAINED_STATUS
 from dlq.models import DeadLetter
 from jobops.audit.recording import Change, record
 from jobops.management.base import OperatorCommand, Usage, command_actor
-from jobops.management.dlq_bulk import Report, perform, undo_discard
+from jobops.management.dlq_assign import add_assign, run_assign
+from jobops.management.dlq_bulk import Report, perform
+from jobops.management.dlq_clock import add_clock, run_clock
+from jobops.management.dlq_edit import run_edit
 from jobops.management.dlq_export import write_file
 from jobops.management.dlq_filters import add_filters, asked, filter_of, in_order, letter_named, letters_named
+from jobops.management.dlq_groups import add_groups, run_groups
+from jobops.management.dlq_import import add_import, run_import
+from jobops.management.dlq_purge import add_purge, run_purge
+from jobops.management.dlq_reasons import add_reasons, reason_given, run_reasons
+from jobops.management.dlq_replay import add_plan, plan_asked
+from jobops.management.dlq_report import add_report, run_report
 from jobops.management.dlq_show import details, told
+from jobops.management.dlq_undo import add_undo, undo
 
+ACTIONS = "list|show|replay|discard|undo|reasons|purge|assign|export|report|clock|groups|import-rq"
 COLUMNS = ("id", "tenant", "job", "state", "reason", "error_class", "owner", "due_at", "dead_at", "attempts", "replays")
+WHY = ("why now", "why: one of `dlq reasons`, or your own words")
+RUNS: dict[str, Callable[[OperatorCommand, dict[str, Any]], None]] = {
+    "report": run_report,
+    "assign": run_assign,
+    "clock": run_clock,
+    "groups": run_groups,
+    "import-rq": run_import,
+    "reasons": run_reasons,
+    "purge": run_purge,
+}
 _NOT_LISTED = ("payload_raw", "traceback", "history")
 
 
@@ -31,7 +53,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Sub-commands of the command."""
-        actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|replay|discard|undo|export")
+        actions = parser.add_subparsers(dest="action", required=True, metavar=ACTIONS)
         listing = actions.add_parser("list", help="dead letters, all unless filtered, the newest death first")
         add_filters(listing, "all")
         listing.add_argument("--due", action="store_true", help="in the order of their due times, the first one first")
@@ -41,19 +63,28 @@ class Command(OperatorCommand):
         replay = actions.add_parser("replay", help="send open letters back to run")
         discard = actions.add_parser("discard", help="close open letters for good; `undo` opens them again")
         for each in (replay, discard):
-            each.add_argument("--reason", type=_reason, required=each is discard, metavar="TEXT", help="why")
+            each.add_argument("--reason", type=_reason, metavar="TEXT", help=WHY[each is discard])
             each.add_argument("ids", nargs="*", metavar="NUMBER|JOB", help="these letters; or give filters instead")
             add_filters(each, "open")
+            if each is discard:
+                each.add_argument("--note", metavar="TEXT", help="what the next person should know")
             if each is replay:
                 each.add_argument("--from-start", action="store_true", help="begin anew, and not at the checkpoint")
+                each.add_argument("--edit", metavar="JSON", help='one letter, with these arguments: {"number": 8}')
+                add_plan(each)
             each.add_argument("--all", action="store_true", help="all open letters; needed where nothing is filtered")
-        undo = actions.add_parser("undo", help="open discarded letters again")
-        undo.add_argument("ids", nargs="*", metavar="NUMBER|JOB")
-        undo.add_argument("--bulk", type=_positive, metavar="N", help="all that this discard of many closed")
-        for each in (replay, discard, undo):
+        for each in (replay, discard):
             each.add_argument("--dry-run", action="store_true", help="tell what would be done, and do nothing")
-        for each in (listing, one, replay, discard, undo):
+        for each in (listing, one, replay, discard):
             super().add_arguments(each)
+        add_undo(actions, super().add_arguments)
+        add_reasons(actions, super().add_arguments)
+        add_purge(actions, super().add_arguments)
+        add_report(actions, super().add_arguments)
+        add_clock(actions, super().add_arguments)
+        add_assign(actions, super().add_arguments)
+        add_groups(actions, super().add_arguments)
+        add_import(actions, super().add_arguments)
         export = actions.add_parser("export", help="letters with their arguments, masked: printed, or into a file")
         add_filters(export, UNDRAINED_STATUS)
         export.add_argument("--format", choices=list(FORMATS), default="jsonl", help="default: jsonl")
@@ -61,7 +92,11 @@ class Command(OperatorCommand):
 
     def run(self, options: dict[str, Any]) -> None:
         """Do the sub-command."""
-        match options["action"]:
+        action = options["action"]
+        if action in RUNS:
+            RUNS[action](self, options)
+            return
+        match action:
             case "list":
                 self._list(options)
             case "show":
@@ -69,7 +104,9 @@ class Command(OperatorCommand):
             case "export":
                 self._export(options)
             case "undo":
-                self._report(_undo(options), options)
+                self._report(undo(options), options)
+            case "replay" if options["edit"] is not None:
+                run_edit(self, options)
             case kind:
                 self._report(_act(kind, options), options)
 
@@ -127,20 +164,12 @@ def _act(kind: str, options: dict[str, Any]) -> Report:
         kind,
         letters,
         chosen=chosen,
-        reason=options.get("reason") or "",
+        reason=reason_given(options) if kind == "discard" else options["reason"] or "",
         from_start=options.get("from_start", False),
         dry_run=options["dry_run"],
+        plan=plan_asked(options) if kind == "replay" else None,
+        wait=options.get("wait", False),
     )
-
-
-def _undo(options: dict[str, Any]) -> Report:
-    if bool(options["ids"]) == (options["bulk"] is not None):
-        raise Usage("dlq undo: give either letters by name, or --bulk with the number of a discard")
-    if options["bulk"] is None:
-        return perform("undo", letters_named(options["ids"]), chosen=TICKED, dry_run=options["dry_run"])
-    if options["dry_run"]:
-        raise Usage("dlq undo --bulk: has no --dry-run")
-    return undo_discard(options["bulk"])
 
 
 def _reason(text: str) -> str:

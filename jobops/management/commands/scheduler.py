@@ -8,16 +8,19 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import close_old_connections
 
+from jobops.alerts.sending import Sender
 from jobops.management.base import OperatorCommand, Refused
 from jobops.runtime import get_engine
+from jobops.scheduling.aside import Aside
 from jobops.scheduling.scheduler import Scheduler
+from jobops.steward import foreign
 from jobops.steward.duties import duties
 
 
 class Command(OperatorCommand):
     keeps_running = True
     help = (
-        "Runs the scheduler: delayed jobs, rescue of lost jobs, outbox relay, dead-letter intake, repair. "
+        "Runs the scheduler: delayed jobs, rescue of lost jobs, outbox relay, dead-letter intake, repair, alerts. "
         "Any number may run; one leads. SIGTERM ends it."
     )
 
@@ -32,7 +35,14 @@ class Command(OperatorCommand):
             # A Redis elsewhere may come up later, and is waited for. The embedded one is started by people.
             get_engine().redis.ping()
         scheduler = Scheduler(
-            get_engine(), duties(), lease_s=settings.JOBOPS_LEASE_SECONDS, housekeeping=close_old_connections
+            get_engine(),
+            duties(),
+            lease_s=settings.JOBOPS_LEASE_SECONDS,
+            housekeeping=close_old_connections,
+            asides=[
+                Aside("alert messages", Sender().run, housekeeping=close_old_connections),
+                foreign.aside(),
+            ],
         )
         if not options["once"]:
             scheduler.run()

@@ -16,9 +16,11 @@ from dlq.bulk_progress import Progress, died_again, progress
 from dlq.models import BulkAction, BulkMember, DeadLetter, ReplayRun, State
 from jobops.audit.models import AuditEntry
 from jobops.web.selectors.acting import ACTIONS, may_act
-from jobops.web.selectors.lately import Lately, of_these_types
+from jobops.web.selectors.lately import Lately, of_these_types, of_this_cause
 from jobops.web.selectors.letter_buttons import refusal
 from jobops.web.selectors.letter_rows import error_of, light
+from jobops.web.selectors.replay_draft import DraftFacts, draft_facts
+from jobops.web.selectors.replay_run import ReplayFacts, replay_facts
 from tenants.access import Allowed, AnyUser, can, sees_all, tenants_visible_to
 from tenants.models import Tenant
 from tenants.roles import Action
@@ -41,7 +43,7 @@ class BulkPage:
     """A draft has a ``preview``, any other ``progress``. ``may``: whether this person may confirm, stop or undo it.
 
     ``undone_by``: the undo of this discard, if there is one. ``paused``: tenants that are paused, each with how many
-    replayed jobs wait for that to end, most first.
+    replayed jobs wait for that to end, most first. ``choice`` and ``replay``: what more there is of a replay.
     """
 
     bulk: BulkAction
@@ -56,6 +58,8 @@ class BulkPage:
     undone_by: BulkAction | None = None
     happened: Sequence[AuditEntry] = ()
     paused: Sequence[tuple[Tenant, int]] = ()
+    choice: DraftFacts = field(default_factory=DraftFacts)
+    replay: ReplayFacts = field(default_factory=ReplayFacts)
 
     @property
     def is_draft(self) -> bool:
@@ -70,9 +74,10 @@ def bulk_page(user: AnyUser, bulk_id: int) -> BulkPage:
     if bulk.state == BulkAction.State.DRAFT:
         found = preview(bulk)
         ids = [letter.pk for letter in found.sample]
+        choice = draft_facts(user, bulk, [share.name for share in found.jobs.top], staff=staff)
         return BulkPage(
-            bulk, staff, may, now, preview=found, sample=_rows(ids), lately=_lately(user, bulk, found, now),
-            paused=_paused(bulk),
+            bulk, staff, may, now, preview=found, sample=_rows(ids), lately=_lately(user, bulk, found, choice, now),
+            paused=_paused(bulk), choice=choice,
         )  # fmt: skip
     at = progress(bulk)
     ended = dict(died_again(bulk).values_list("letter_id", "ended_at")[:MOST_DIED]) if at.died else {}
@@ -81,7 +86,7 @@ def bulk_page(user: AnyUser, bulk_id: int) -> BulkPage:
         may = may_undo(user, bulk)
     return BulkPage(
         bulk, staff, may, now, progress=at, died=_rows(list(ended), ended), undone_by=undone_by,
-        happened=_happened(bulk), paused=_paused(bulk),
+        happened=_happened(bulk), paused=_paused(bulk), replay=replay_facts(user, bulk, at.died, now),
     )  # fmt: skip
 
 
@@ -115,9 +120,11 @@ def _rows(ids: Sequence[int], ended: dict[int, datetime | None] | None = None) -
     return [Row(letter, error_of(letter), (ended or {}).get(letter.pk, letter.dead_at)) for letter in found]
 
 
-def _lately(user: AnyUser, bulk: BulkAction, found: Preview, now: datetime) -> Lately:
+def _lately(user: AnyUser, bulk: BulkAction, found: Preview, choice: DraftFacts, now: datetime) -> Lately:
     if bulk.kind != BulkAction.Kind.REPLAY:
         return Lately()
+    if choice.group is not None:
+        return of_this_cause(choice.group.pk, now)
     names = [share.name for share in found.jobs.top]
     tenants = None if sees_all(user) else list(tenants_visible_to(user).values_list("pk", flat=True))
     return of_these_types(names, now, tenants)

@@ -47,11 +47,14 @@ def undrained(user: AnyUser) -> QuerySet[DeadLetter]:
 
 
 def dead_summary(letters: QuerySet[DeadLetter]) -> DeadSummary:
-    """Sums over these letters; two queries, whatever their number, each answered from an index."""
+    """Sums over these undrained letters; three queries, whatever their number, each answered from an index."""
     now = timezone.now()
     rows = letters.order_by().values("tenant_id").annotate(n=Count("pk"), late=Count("pk", filter=Q(due_at__lte=now)))
     by_tenant: dict[int | None, DeadCounts] = {row["tenant_id"]: DeadCounts(row["n"], row["late"]) for row in rows}
-    following = letters.filter(due_at__gt=now).order_by("due_at").values("due_at", "owner").first()
+    coming = letters.filter(due_at__gt=now).order_by("due_at").values("due_at", "owner")
+    # State by state, as the index begins with it: of both at once all that is not late would be sorted.
+    first = [row for state in UNDRAINED if (row := coming.filter(state=state).first()) is not None]
+    following = min(first, key=lambda row: row["due_at"], default=None)
     return DeadSummary(
         open=sum(counts.open for counts in by_tenant.values()),
         overdue=sum(counts.overdue for counts in by_tenant.values()),
@@ -63,8 +66,10 @@ def dead_summary(letters: QuerySet[DeadLetter]) -> DeadSummary:
 
 def newest_letters(tenant: Tenant, limit: int = NEWEST) -> list[DeadLetter]:
     """The tenant's newest undrained letters, without their long texts."""
-    letters = DeadLetter.objects.filter(tenant=tenant, state__in=UNDRAINED)
-    return list(letters.order_by("-dead_at", "-id").defer(*LONG_TEXTS)[:limit])
+    letters = DeadLetter.objects.filter(tenant=tenant).order_by("-dead_at", "-id").defer(*LONG_TEXTS)
+    # State by state, as the index begins with it: of both at once all would be sorted.
+    found = [letter for state in UNDRAINED for letter in letters.filter(state=state)[:limit]]
+    return sorted(found, key=lambda letter: (letter.dead_at, letter.pk), reverse=True)[:limit]
 
 
 def letter_of_job(user: AnyUser, job_id: str) -> DeadLetter | None:

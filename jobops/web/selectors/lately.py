@@ -46,6 +46,7 @@ class _Seen:
     error_class: str
     text: str
     succeeded: bool = False
+    group_id: int | None = None
 
 
 def of_the_same(letter: DeadLetter, now: datetime, tenants: Collection[int] | None = None) -> Lately:
@@ -67,6 +68,16 @@ def of_the_same(letter: DeadLetter, now: datetime, tenants: Collection[int] | No
 def of_these_types(names: Collection[str], now: datetime, tenants: Collection[int] | None = None) -> Lately:
     """Of these job types, whatever they died of; else as ``of_the_same``."""
     return _counted(lambda one: one.job_type in names, now, tenants)
+
+
+def of_this_cause(
+    group_id: int, now: datetime, tenants: Collection[int] | None = None, letter: DeadLetter | None = None
+) -> Lately:
+    """Of this group, whatever became of its letters by now; else as ``of_the_same``. ``letter``: the one that the
+    others are compared with."""
+    own_at = max(filter(None, (letter.dead_at, letter.last_died_at))) if letter is not None else None
+    but = letter.pk if letter is not None else None
+    return _counted(lambda one: one.group_id == group_id and one.letter_id != but, now, tenants, own_at)
 
 
 def _counted(
@@ -97,10 +108,17 @@ def _first_deaths(
     letters = DeadLetter.objects.filter(dead_at__gt=since).order_by("-dead_at", "-pk")
     if tenants is not None:
         letters = letters.filter(tenant__in=tenants)
-    rows = letters.annotate(text=_text("", like)).values_list("pk", "dead_at", "job_type", "error_class", "text")
+    rows = letters.annotate(text=_text("", like)).values_list(
+        "pk", "dead_at", "job_type", "error_class", "text", "group_id"
+    )
     # State by state, as the indexes begin with it: so each read stops after its newest rows.
     by_state = [list(rows.filter(state=state)[:MOST]) for state in State]
-    return [_Seen(*row) for found in by_state for row in found], any(len(found) == MOST for found in by_state)
+    seen = [
+        _Seen(pk, at, job_type, error_class, text, group_id=group)
+        for found in by_state
+        for pk, at, job_type, error_class, text, group in found
+    ]
+    return seen, any(len(found) == MOST for found in by_state)
 
 
 def _ends(since: datetime, tenants: Collection[int] | None, like: DeadLetter | None) -> tuple[list[_Seen], bool]:
@@ -108,13 +126,13 @@ def _ends(since: datetime, tenants: Collection[int] | None, like: DeadLetter | N
     runs = ReplayRun.objects.filter(ended_at__gt=since).order_by("-ended_at", "-pk")
     kind = ("letter__job_type", "letter__error_class", "text")
     rows = runs.annotate(text=_text("letter__", like)).values_list(
-        "letter_id", "ended_at", *kind, "state", "letter__tenant"
+        "letter_id", "ended_at", *kind, "state", "letter__tenant", "letter__group"
     )
     # The newest of all, and only then those that count: picked out by the database, it might read through every one.
     found = list(rows[:MOST])
     seen = [
-        _Seen(pk, at, job_type, error_class, text, state == ReplayRun.State.SUCCEEDED)
-        for pk, at, job_type, error_class, text, state, tenant in found
+        _Seen(pk, at, job_type, error_class, text, state == ReplayRun.State.SUCCEEDED, group)
+        for pk, at, job_type, error_class, text, state, tenant, group in found
         if state in ENDS and (tenants is None or tenant in tenants)
     ]
     return seen, len(found) == MOST

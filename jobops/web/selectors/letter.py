@@ -9,6 +9,8 @@ from datetime import datetime
 from django.utils import timezone
 
 from dlq.access import get_letter
+from dlq.clock.standing import WARNS_AT, Kind, letter_standing
+from dlq.foreign.homes import Home, homes_of
 from dlq.models import DeadLetter
 from dlq.payloads import Shown
 from dlq.second_run import second_run
@@ -18,12 +20,12 @@ from jobops.engine.records import JobView
 from jobops.runtime.lookup import view_of_letter
 from jobops.web import letter_page_words as words
 from jobops.web import tracebacks
-from jobops.web.formats import SOON_S
 from jobops.web.progress_words import ProgressLine, progress_line
 from jobops.web.selectors.attempts import AttemptLine, attempt_lines, attempts_note
-from jobops.web.selectors.lately import Lately, of_the_same
+from jobops.web.selectors.lately import Lately, of_the_same, of_this_cause
 from jobops.web.selectors.letter_arguments import Arguments, arguments_of
 from jobops.web.selectors.letter_buttons import Button, buttons_of
+from jobops.web.selectors.letter_cause import Cause, Clock, cause_of, clock_of
 from jobops.web.selectors.letter_history import Happening, history_of, reader_of
 from jobops.web.values import value_text
 from jobops.web.words import Look
@@ -32,20 +34,20 @@ from tenants.access import AnyUser, masked, sees_all
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The clock as a bar of 1,000 units: how much is used, and where soon begins (None: it was soon at once)."""
+    """The clock as a bar of 1,000 units: how much is used, and where the warning begins (None: nobody waits)."""
 
     tone: str
     filled: int
     tick: int | None
     overdue: bool
-    soon: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LetterPage:
     """What the page shows. ``error``, ``traceback``, ``arguments`` and ``attempts`` are masked if ``is_masked``.
 
-    ``claim`` and ``because`` say what a second run means. ``arguments`` None: they cannot be read.
+    ``claim`` and ``because`` say what a second run means. ``arguments`` None: they cannot be read. ``home``: of a job
+    of another installation, where it runs.
     """
 
     letter: DeadLetter
@@ -67,6 +69,9 @@ class LetterPage:
     buttons: Sequence[Button]
     history: Sequence[Happening]
     read_at: datetime
+    cause: Cause | None = None
+    clock: Clock | None = None
+    home: Home | None = None
     progress: ProgressLine | None = None
     checkpoint: str = ""
 
@@ -109,8 +114,11 @@ def letter_page(user: AnyUser, letter_id: int) -> LetterPage:
         because=because,
         deadline=_deadline(letter, now),
         buttons=buttons_of(user, letter),
-        history=history_of(letter, reader_of(letter, staff=staff)),
+        history=history_of(letter, reader_of(letter, staff=staff), mask=hide),
         read_at=now,
+        cause=cause_of(user, letter),
+        clock=clock_of(letter, now, staff=staff),
+        home=homes_of([letter]).get(letter.pk),
         progress=progress_line(job.progress),
         checkpoint=_checkpoint(shown),
     )
@@ -145,15 +153,14 @@ def _second_run(letter: DeadLetter, *, staff: bool) -> tuple[Look, str, str]:
 
 def _lately(letter: DeadLetter, now: datetime, *, staff: bool) -> Lately:
     # Of other tenants, a tenant's people are told nothing.
-    return of_the_same(letter, now, None if staff else [letter.tenant_id or 0])
+    tenants = None if staff else [letter.tenant_id or 0]
+    if letter.group_id is not None:
+        return of_this_cause(letter.group_id, now, tenants, letter)
+    return of_the_same(letter, now, tenants)
 
 
 def _deadline(letter: DeadLetter, now: datetime) -> Deadline:
-    end = letter.drained_at or now
-    whole = max(1.0, (letter.due_at - letter.dead_at).total_seconds())
-    used = (end - letter.dead_at).total_seconds()
-    left = (letter.due_at - now).total_seconds()
-    overdue, soon = letter.is_undrained and left <= 0, letter.is_undrained and 0 < left < SOON_S
-    tone = "danger" if overdue else "warn" if soon else "mark"
-    tick = round((whole - SOON_S) / whole * 1000) if whole > SOON_S and letter.is_undrained else None
-    return Deadline(tone, round(min(1.0, max(0.0, used / whole)) * 1000), tick, overdue, soon)
+    stands = letter_standing(letter, now)
+    tone = {Kind.BREACHED: "danger", Kind.WARNING: "warn"}.get(stands.kind, "mark")
+    tick = round(WARNS_AT * 1000) if letter.is_undrained else None
+    return Deadline(tone, round(min(1.0, stands.used) * 1000), tick, stands.kind is Kind.BREACHED)

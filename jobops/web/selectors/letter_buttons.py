@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dlq.errors import NotReplayable
+from dlq.foreign.homes import homes_of, why_unknown
+from dlq.foreign.names import may_be_foreign
 from dlq.models import DeadLetter, Reason, State
 from dlq.replaying import replay_job
 from dlq.states import TRANSITIONS, Event, events_of
@@ -37,8 +39,15 @@ def buttons_of(user: AnyUser, letter: DeadLetter) -> list[Button]:
         for event in events_of(letter.state)
     ]
     if letter.state == State.REPLAYING:
-        found.append(Button(CANCEL, refusal(user, can(user, Action.CANCEL, letter.tenant))))
+        found.append(Button(CANCEL, refusal(user, _may_cancel(user, letter))))
     return found
+
+
+def _may_cancel(user: AnyUser, letter: DeadLetter) -> Allowed:
+    allowed = can(user, Action.CANCEL, letter.tenant)
+    if allowed and may_be_foreign(letter.job_id):
+        return Allowed(False, "It runs in the queue of another RQ installation: take it out there.")
+    return allowed
 
 
 def _is_primary(letter: DeadLetter, event: Event) -> bool:
@@ -64,6 +73,9 @@ def refusal(user: AnyUser, allowed: Allowed) -> str:
 def _why_not_replayable(letter: DeadLetter, *, staff: bool) -> str:
     try:
         replay_job(letter)
+        for letter_id, home in homes_of([letter]).items():
+            if why := why_unknown(home.source):
+                raise NotReplayable(letter_id, why)
     except NotReplayable as error:
         why = f"{error.why[:1].upper()}{error.why[1:]}".rstrip(".")
         return f"{why}." if staff else "It cannot be tried again as it is. Our team looks after it."

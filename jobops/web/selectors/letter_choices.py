@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dlq.drained_in import drained_words
 from dlq.filters import STATUSES, LetterFilter
-from dlq.models import Reason
+from dlq.models import UNDRAINED, Reason, Severity
 from dlq.occurring import values_in
 from jobops.contracts import durations
 from jobops.web.formats import duration
@@ -16,6 +17,7 @@ MOST = 200
 """Beyond this a list of choices becomes a field to type into."""
 
 AGES = ("10m", "1h", "6h", "1d", "3d", "7d", "30d")
+DRAINED_IN = ("1h", "1d", "7d", "30d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,25 @@ def choices_for(user: AnyUser, asked: LetterFilter) -> list[Choice]:
         states = STATUSES[asked.status]
         fields += [
             _choice("job", "Job", asked.job, values_in("job_type", states, MOST + 1)),
-            _choice("owner", "Owner", asked.owner, values_in("owner", states, MOST + 1)),
+            _owners(asked, values_in("owner", states, MOST + 1)),
+            Choice("assignee", "Assignee", asked.assignee, hint="me, none or a login"),
+            Choice("severity", "Severity", asked.severity, Severity.choices),
             Choice("reason", "Died of", asked.reason, Reason.choices),
             Choice("error", "Error class", asked.error, hint="PaymentGatewayError"),
         ]
     ages = [(text, f"more than {duration(durations.parse(text).total_seconds())}") for text in _with(AGES, age)]
     fields.append(Choice("older_than", "Died" if staff else "Failed", age, [(t, f"{label} ago") for t, label in ages]))
+    if asked.drained or any(state not in UNDRAINED for state in asked.states):
+        times = [(text, drained_words(text)) for text in _with(DRAINED_IN, asked.drained)]
+        fields.append(Choice("drained", "Drained" if staff else "Dealt with", asked.drained, times))
     return fields
+
+
+def _owners(asked: LetterFilter, names: Sequence[str]) -> Choice:
+    found = _choice("owner", "Owner", asked.owner, names)
+    if not found.options:
+        return found
+    return replace(found, options=[("mine", "My teams"), *(each for each in found.options if each[0] != "mine")])
 
 
 def _choice(name: str, label: str, value: str, values: Sequence[str]) -> Choice:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 
+from dlq.capped import AtLeast, count_up_to
 from dlq.filters import ALL_STATUS, UNDRAINED_STATUS, LetterFilter
-from dlq.models import DeadLetter, State
+from dlq.models import UNDRAINED, DeadLetter, State
 from dlq.searching import Search, search
 from jobops.web.formats import number
+from jobops.web.selectors.letter_kept import kept_counts
 
 CAP = 10_000
-"""What nobody has to deal with any more is counted this far."""
+"""What no count is kept of is counted this far."""
 
 SEARCH_CAP = 1_000
-"""A search with many hits is counted this far."""
+"""What is counted row by row is counted this far: a search with many hits, conditions that no index holds together."""
 
 OVERDUE = "overdue"
+COUNTED_TABS = (UNDRAINED_STATUS, State.REPLAYING.value, State.RESOLVED.value, State.DISCARDED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,13 @@ class Found:
     """So many; ``more``: counting stopped there."""
 
     count: int
-    more: bool = False
+
+    @property
+    def more(self) -> bool:
+        return isinstance(self.count, AtLeast)
 
     def __str__(self) -> str:
-        return f"{number(self.count)}+" if self.more else number(self.count)
+        return number(self.count)
 
     def __bool__(self) -> bool:
         return self.count > 0
@@ -47,11 +52,14 @@ class Counts:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A filter whose search is done: once, for the counts and for the page. ``many``: a search with too many hits to
-    name them; ``letters`` are those that it found otherwise."""
+    name them; ``letters`` are those that it found otherwise (``is_search``: there was something to search).
+    ``since``: the id of the letter from which on was searched; None: in all of them."""
 
     filter: LetterFilter
     letters: QuerySet[DeadLetter]
     many: Search | None = None
+    is_search: bool = False
+    since: int | None = None
 
     def parts(self) -> list[QuerySet[DeadLetter]]:
         """What is meant, one queryset for each state."""
@@ -60,12 +68,14 @@ class Asked:
 
 
 def searched(letters: QuerySet[DeadLetter], asked: LetterFilter) -> Asked:
-    """Look for what the filter searches, if anything, among all letters: one query."""
-    found = search(asked.q)
-    rest = replace(asked, q="")
-    if found is None or found.few is None:
-        return Asked(rest, letters, found)
-    return Asked(rest, letters.filter(pk__in=found.few))
+    """Look for what the filter searches, if anything, among all letters."""
+    found = search(asked.q, deep=asked.deep)
+    rest = replace(asked, q="", deep=False)
+    if found is None:
+        return Asked(rest, letters)
+    if found.few is None:
+        return Asked(rest, letters, found, True, found.since)
+    return Asked(rest, letters.filter(pk__in=found.few), None, True, found.since)
 
 
 def tab_of(asked: LetterFilter) -> str:
@@ -81,27 +91,27 @@ def at_tab(asked: LetterFilter, tab: str) -> LetterFilter:
     return replace(asked, status=tab, overdue=False, sort="newest" if newest else "due")
 
 
-def counts_of(done: Asked, now: datetime) -> Counts:
-    """Counts in a constant number of queries, each read off an index."""
+def counts_of(done: Asked, scope: Sequence[int] | None) -> Counts:
+    """Counts in a constant number of queries: those that are kept, or read off an index and no further than ``CAP``.
+
+    ``scope``: the ids of the tenants whose letters these are; None: of all.
+    """
     letters, asked = done.letters, done.filter
     if done.many:
-        return Counts(_capped(done.many.in_order(asked.apply(letters)), SEARCH_CAP))
-    # In the other order the age leads, and is counted off its index; which of those are late that index does not say.
-    by_age = asked.older_than is not None
-    undrained = replace(at_tab(asked, UNDRAINED_STATUS), sort="newest" if by_age else "due").apply(letters)
-    late = {} if by_age else {"late": Count("pk", filter=Q(due_at__lte=now))}
-    sums = undrained.order_by().aggregate(n=Count("pk"), replaying=Count("pk", filter=Q(state=State.REPLAYING)), **late)
-    by_tab = {
-        UNDRAINED_STATUS: Found(sums["n"]),
-        State.REPLAYING.value: Found(sums["replaying"]),
-        **{
-            state.value: _capped(at_tab(asked, state).apply(letters), CAP)
-            for state in (State.RESOLVED, State.DISCARDED)
-        },
-    }
-    if not by_age:
-        by_tab[OVERDUE] = Found(sums["late"])
+        return Counts(_found(done.many.in_order(asked.apply(letters)), SEARCH_CAP))
+    if not asked.is_counted:
+        return Counts(_found(asked.apply(letters), SEARCH_CAP))
+    kept = None if done.is_search else kept_counts(asked, scope)
+    by_tab = _kept_tabs(kept) if kept is not None else {tab: _at(done, tab) for tab in COUNTED_TABS}
+    if asked.older_than is None:
+        # Which of the old ones are late no index says.
+        by_tab[OVERDUE] = _at(done, OVERDUE)
     return Counts(_here(done, by_tab), by_tab)
+
+
+def _kept_tabs(kept: Mapping[State, int]) -> dict[str, Found]:
+    each = {state.value: Found(kept[state]) for state in (State.REPLAYING, State.RESOLVED, State.DISCARDED)}
+    return {UNDRAINED_STATUS: Found(sum(kept[state] for state in UNDRAINED)), **each}
 
 
 def _here(done: Asked, by_tab: Mapping[str, Found]) -> Found:
@@ -109,14 +119,21 @@ def _here(done: Asked, by_tab: Mapping[str, Found]) -> Found:
     asked, tab = done.filter, tab_of(done.filter)
     if tab in by_tab:
         return by_tab[tab]
-    if tab == State.OPEN and not asked.overdue:
-        return Found(by_tab[UNDRAINED_STATUS].count - by_tab[State.REPLAYING.value].count)
+    undrained = by_tab[UNDRAINED_STATUS]
+    if tab == State.OPEN and not asked.overdue and not undrained.more:
+        return Found(undrained.count - by_tab[State.REPLAYING.value].count)
     if tab == ALL_STATUS and not asked.overdue:
         each = [by_tab[name] for name in (UNDRAINED_STATUS, State.RESOLVED.value, State.DISCARDED.value)]
-        return Found(sum(found.count for found in each), any(found.more for found in each))
-    return _capped(asked.apply(done.letters), CAP)
+        total, more = sum(found.count for found in each), any(found.more for found in each)
+        return Found(AtLeast(total) if more else total)
+    return _found(asked.apply(done.letters), CAP)
 
 
-def _capped(letters: QuerySet[DeadLetter], cap: int) -> Found:
-    count = letters.order_by().values("pk")[: cap + 1].count()
-    return Found(min(count, cap), count > cap)
+def _at(done: Asked, tab: str) -> Found:
+    at = at_tab(done.filter, tab)
+    # The age leads in this order alone.
+    return _found(replace(at, sort="newest" if at.older_than is not None else "due").apply(done.letters), CAP)
+
+
+def _found(letters: QuerySet[DeadLetter], cap: int) -> Found:
+    return Found(count_up_to(letters, cap))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from dlq.edits import Changed, changes_of
 from dlq.models import DeadLetter, ReplayRun
+from dlq.redirects import redirects_for
 from jobops.audit.models import AuditEntry
 from jobops.web import letter_page_words as words
 from jobops.web.formats import clock
@@ -20,6 +22,20 @@ DID = {
     "letter.discard": Look("discarded it", "trash", ""),
     "letter.undo": Look("took the discard back", "arrow-back-up", ""),
     "letter.cancel": Look("cancelled the replay", "ban", ""),
+    "letter.take": Look("took it", "user", ""),
+    "letter.assign": Look("handed it over", "user", ""),
+    "letter.give_back": Look("gave it back to the rules", "arrow-back-up", ""),
+    "letter.clock_pause": Look("paused its clock", "clock-pause", ""),
+    "letter.clock_resume": Look("let its clock go on", "player-play", ""),
+}
+OF_CAUSE = {
+    "group.take": Look("took the whole cause", "user", ""),
+    "group.assign": Look("handed the whole cause over", "user", ""),
+    "group.give_back": Look("gave the whole cause back to the rules", "arrow-back-up", ""),
+    "group.acknowledge": Look("acknowledged the cause", "square-check", ""),
+    "group.snooze": Look("snoozed the cause", "zzz", ""),
+    "group.clock_pause": Look("paused the clock of the whole cause", "clock-pause", ""),
+    "group.clock_resume": Look("let the clock of the whole cause go on", "player-play", ""),
 }
 OWN_DID = {"letter.discard": "gave up on it", "letter.undo": "took that back", "letter.cancel": "stopped the new try"}
 STARTED = Look("replayed it", "refresh", "")
@@ -29,7 +45,8 @@ ENQUEUED = Look("Enqueued", "arrow-narrow-right", "")
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """One line. ``who``: empty for what happened by itself; ``job_id``: the job to link; ``quote``: a reason."""
+    """One line. ``who``: empty for what happened by itself; ``job_id``: the job to link; ``quote``: a reason;
+    ``edits``: how the arguments of a replay differ from the letter's own."""
 
     at: datetime
     icon: str
@@ -39,6 +56,7 @@ class Happening:
     bulk_id: int | None = None
     note: str = ""
     quote: str = ""
+    edits: Sequence[Changed] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +82,12 @@ def reader_of(letter: DeadLetter, *, staff: bool) -> Reader:
     return Reader(False, frozenset(rows.values_list("user__username", flat=True)))
 
 
-def history_of(letter: DeadLetter, reader: Reader) -> list[Happening]:
-    """All of it, the newest first, in two queries."""
+def history_of(letter: DeadLetter, reader: Reader, *, mask: bool = True) -> list[Happening]:
+    """All of it, the newest first, in three queries. ``mask``: whether the reader sees arguments masked."""
     runs = list(letter.runs.order_by("-number")[:MOST_RUNS])
-    lines = [*_facts(letter, reader), *_runs(runs, reader), *_rows(letter, reader)]
+    lines = [*_facts(letter, reader), *_runs(letter, runs, reader, mask=mask), *_rows(letter, reader)]
+    if reader.staff and letter.group_id is not None:
+        lines += _of_cause(letter)
     # Of one instant what is told last comes first: a death is told before what people did about it.
     return sorted(lines, key=lambda line: line.at)[::-1]
 
@@ -86,13 +106,16 @@ def _facts(letter: DeadLetter, reader: Reader) -> Iterator[Happening]:
     )  # fmt: skip
 
 
-def _runs(runs: list[ReplayRun], reader: Reader) -> Iterator[Happening]:
+def _runs(letter: DeadLetter, runs: list[ReplayRun], reader: Reader, *, mask: bool) -> Iterator[Happening]:
+    redirects = redirects_for([letter]) if any(run.payload for run in runs) else {}
     for run in reversed(runs):
         did = STARTED.word if reader.staff else "tried it again"
         bulk = run.bulk_id if reader.staff else None
         # A lost one's job is nowhere, so it has no page.
         job_id = "" if run.state == ReplayRun.State.LOST else run.job_id
-        yield Happening(run.started_at, STARTED.icon, reader.name(run.by), did, job_id, bulk)
+        edits = changes_of(letter, run.payload, mask=mask, redirects=redirects) if run.payload else ()
+        did = f"{did} with edited arguments" if run.payload else did
+        yield Happening(run.started_at, STARTED.icon, reader.name(run.by), did, job_id, bulk, edits=edits)
         if run.ended_at is None:
             continue
         look = words.ENDS[ReplayRun.State(run.state)]
@@ -107,10 +130,23 @@ def _runs(runs: list[ReplayRun], reader: Reader) -> Iterator[Happening]:
 
 
 def _rows(letter: DeadLetter, reader: Reader) -> Iterator[Happening]:
-    rows = AuditEntry.objects.filter(target_kind="letter", target_id=str(letter.pk), action__in=DID)
+    rows = AuditEntry.objects.filter(
+        target_kind="letter", target_id=str(letter.pk), action__in=list(DID) if reader.staff else list(OWN_DID)
+    )
     for row in reversed(rows.order_by("-id")[:MOST_ROWS]):
         look = DID[row.action]
         text = look.word if reader.staff else OWN_DID[row.action]
         # What our team writes down is for our team.
         quote = row.reason if reader.staff or row.actor in reader.colleagues else ""
         yield Happening(row.at, look.icon, reader.name(row.actor), text, quote=quote)
+
+
+def _of_cause(letter: DeadLetter) -> Iterator[Happening]:
+    """What was decided about all letters of its cause since it died."""
+    rows = AuditEntry.objects.filter(
+        target_kind="group", target_id=str(letter.group_id), action__in=list(OF_CAUSE), at__gte=letter.dead_at
+    )
+    reader = Reader(True)
+    for row in reversed(rows.order_by("-id")[:MOST_ROWS]):
+        look = OF_CAUSE[row.action]
+        yield Happening(row.at, look.icon, reader.name(row.actor), look.word, quote=row.reason)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from urllib.parse import parse_qsl
 
 from django.http import Http404
 from django.utils import timezone
 
-from dlq.access import bulks_visible_to, letters_visible_to
+from dlq.access import letters_visible_to
+from dlq.clock.standing import Kind, letter_standing
 from dlq.filters import LetterFilter
-from dlq.models import BulkAction, DeadLetter, State
+from dlq.models import DeadLetter, State
 from jobops.web import letter_words
-from jobops.web.formats import SOON_S
 from jobops.web.paging import Slice, slice_by_instant
 from jobops.web.selectors.choosing import asked_of
 from jobops.web.selectors.letter_counts import Asked, Counts, counts_of, searched
@@ -23,7 +23,6 @@ from jobops.web.words import Look
 from tenants.access import AnyUser, sees_all, tenants_visible_to
 
 DRAINED = (State.RESOLVED, State.DISCARDED)
-MOST_RUNNING = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,7 @@ class LetterLine:
     error: str
     overdue: bool
     soon: bool
+    paused: bool
     look: Look
     note: str
     again: str
@@ -46,7 +46,8 @@ class LetterLine:
 class LetterList:
     """One page of letters. ``faults``: what of the query string was passed over, and why.
 
-    ``tenants``: the slugs among which this person's letters are, at most two of them.
+    ``tenants``: the slugs among which this person's letters are, at most two of them. ``searched_since``: the id of the
+    letter from which on was searched; None: in all of them.
     """
 
     staff: bool
@@ -57,6 +58,7 @@ class LetterList:
     slice: Slice[DeadLetter]
     lines: Sequence[LetterLine]
     read_at: datetime
+    searched_since: int | None = None
 
     @property
     def query(self) -> str:
@@ -81,14 +83,14 @@ def letter_list(user: AnyUser, params: Mapping[str, str]) -> LetterList:
     """
     asked, faults = asked_of(user, params)
     letters, staff, now = letters_visible_to(user), sees_all(user), timezone.now()
-    own = [] if staff else list(tenants_visible_to(user).values_list("slug", flat=True)[:2])
-    if not staff and asked.tenant and not tenants_visible_to(user).filter(slug=asked.tenant).exists():
+    own = dict(() if staff else tenants_visible_to(user).values_list("pk", "slug"))
+    if not staff and asked.tenant and asked.tenant not in own.values():
         raise Http404("No such tenant.")
     done = searched(letters, asked)
-    counts = counts_of(done, now)
+    counts = counts_of(done, None if staff else list(own))
     page = _page(done, asked, params, faults)
-    lines = [_line(letter, now, staff=staff) for letter in page.rows]
-    return LetterList(staff, asked, faults, own, counts, page, lines, now)
+    lines = [line_of(letter, now, staff=staff) for letter in page.rows]
+    return LetterList(staff, asked, faults, list(own.values())[:2], counts, page, lines, now, done.since)
 
 
 def last_drained(user: AnyUser) -> DeadLetter | None:
@@ -98,27 +100,25 @@ def last_drained(user: AnyUser) -> DeadLetter | None:
     return max((letter for letter in newest if letter), key=lambda letter: letter.dead_at, default=None)
 
 
-def running_bulks(user: AnyUser) -> list[BulkAction]:
-    """The newest bulk actions that run just now, of those this person may see."""
-    return list(bulks_visible_to(user).filter(state=BulkAction.State.RUNNING).order_by("-pk")[:MOST_RUNNING])
-
-
 def _page(done: Asked, asked: LetterFilter, params: Mapping[str, str], faults: Mapping[str, str]) -> Slice[DeadLetter]:
     # One read for each state, as each index begins with it.
     rows = [light(part) for part in done.parts()]
     newest = asked.sort == "newest"
     # What was passed over is passed over, and said, on the next page too.
-    keep = {name: value for name, value in params.items() if name in faults} | dict(parse_qsl(asked.as_query()))
+    passed = {name: value for name, value in params.items() if name in faults or name == "by"}
+    keep = passed | dict(parse_qsl(asked.as_query()))
     return slice_by_instant(rows, "dead_at" if newest else "due_at", params, keep, newest=newest)
 
 
-def _line(letter: DeadLetter, now: datetime, *, staff: bool) -> LetterLine:
-    left_s = (letter.due_at - now) / timedelta(seconds=1)
+def line_of(letter: DeadLetter, now: datetime, *, staff: bool) -> LetterLine:
+    """The row of a letter that ``light`` has read."""
+    stands = letter_standing(letter, now).kind
     return LetterLine(
         letter,
         error_of(letter),
-        overdue=letter.is_undrained and left_s <= 0,
-        soon=letter.is_undrained and 0 < left_s < SOON_S,
+        overdue=stands is Kind.BREACHED,
+        soon=stands is Kind.WARNING,
+        paused=stands is Kind.PAUSED and staff,
         look=letter_words.state_look(letter, staff=staff),
         note=letter_words.state_note(letter) if staff else "",
         again=letter_words.again(letter, staff=staff),

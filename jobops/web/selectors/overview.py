@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from jobops.engine.records import Counters
@@ -14,6 +14,7 @@ from jobops.metrics.rows import TenantRow, worst_first
 from jobops.metrics.unserved import Unserved
 from jobops.web import charts
 from jobops.web.formats import percent
+from jobops.web.selectors.alerts import Firing, firing
 from jobops.web.selectors.dead import DeadSummary, dead_summary, undrained
 from jobops.web.selectors.snapshot import Snapshot, snapshot, urgent_lane
 from jobops.web.selectors.workers import Crew
@@ -78,6 +79,7 @@ class Overview:
     show_calm: bool = False
     limits: Limits | None = None
     unserved: Sequence[Unserved] = ()
+    firing: Firing = field(default_factory=Firing)
 
     @property
     def columns(self) -> int:
@@ -115,6 +117,7 @@ def overview(user: AnyUser, *, find: str = "", show_calm: bool = False) -> Overv
         show_calm=show_calm,
         limits=shot.limits if staff else None,
         unserved=shot.unserved if staff else (),
+        firing=firing(user) if staff else Firing(),
     )
 
 

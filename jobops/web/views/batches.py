@@ -74,6 +74,7 @@ def _context(request: HttpRequest, batch_id: str) -> dict[str, Any]:
         "lede": words.batch_lede(batch, at, found.parked, staff=staff),
         "look": words.look_of(batch, staff=staff),
         "parts": shown,
+        "legend": shown,
         "segments": segments.segments(shown),
         "bar_label": segments.label(shown),
         "is_open": batch.state in Batch.OPEN,

@@ -20,11 +20,12 @@ from dlq.errors import InvalidAction, LetterError, WrongBulkState
 from dlq.models import BulkAction
 from jobops.web import bulk_words as words
 from jobops.web.discard_reasons import reason_of
-from jobops.web.places import return_path
+from jobops.web.places import bulk_url, is_replay_page, return_path
+from jobops.web.replay_form import asked_for, query_of
 from jobops.web.selectors.acting import may_act
 from jobops.web.selectors.bulks import bulk_page, may_run, may_undo
 from jobops.web.selectors.choosing import chosen_letters
-from jobops.web.views.bulk_context import bulk_url, context_of, list_url
+from jobops.web.views.bulk_context import context_of, list_url
 from jobops.web.views.letter_actions import FROM_START
 from tenants.access import Allowed, sees_all
 
@@ -72,18 +73,24 @@ def start(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def confirm(request: HttpRequest, bulk_id: int) -> HttpResponse:
-    """Lets a draft run."""
+    """Lets a draft run; or only shows what would happen, as its options are now."""
     bulk = get_bulk(request.user, bulk_id)
-    _require(may_run(request.user, bulk))
+    require(may_run(request.user, bulk))
+    asked = asked_for(request.POST, staff=sees_all(request.user))
+    if asked.faults or request.POST.get("show"):
+        for name, problem in asked.problems:
+            messages.error(request, f"Nothing was changed. {name}: {problem}.")
+        return redirect(_again(request, bulk))
     try:
         bulk = bulk_confirm(
             bulk_id=bulk.pk,
             by=request.user,
             reason=reason_of(request.POST),
             from_start=request.POST.get("begin") == FROM_START,
+            plan=asked.plan if bulk.kind == BulkAction.Kind.REPLAY else None,
         )
     except LetterError as error:
-        return _refused(request, error, _again(request, bulk))
+        return refused(request, error, _again(request, bulk))
     return _run(request, bulk)
 
 
@@ -91,15 +98,15 @@ def confirm(request: HttpRequest, bulk_id: int) -> HttpResponse:
 def cancel(request: HttpRequest, bulk_id: int) -> HttpResponse:
     """Stops it: what is done stays done. A draft is thrown away."""
     bulk = get_bulk(request.user, bulk_id)
-    _require(may_run(request.user, bulk))
+    require(may_run(request.user, bulk))
     was_draft = bulk.state == BulkAction.State.DRAFT
     try:
         bulk = bulk_cancel(bulk_id=bulk.pk, by=request.user)
     except LetterError as error:
-        return _refused(request, error, bulk_url(bulk))
+        return refused(request, error, bulk_url(bulk))
     left = bulk.matched - bulk.done - bulk.skipped
     stay = "1 stays as it is" if left == 1 else f"{left:,} stay as they are"
-    messages.success(request, "Nothing was changed." if was_draft else f"Stopped; {stay}.")
+    messages.success(request, "Nothing was changed." if was_draft else f"Cancelled; {stay}.")
     return redirect(return_path(request, list_url()) if was_draft else bulk_url(bulk))
 
 
@@ -107,11 +114,11 @@ def cancel(request: HttpRequest, bulk_id: int) -> HttpResponse:
 def undo(request: HttpRequest, bulk_id: int) -> HttpResponse:
     """Opens again what this discard has closed."""
     bulk = get_bulk(request.user, bulk_id)
-    _require(may_undo(request.user, bulk))
+    require(may_undo(request.user, bulk))
     try:
         undoing = bulk_undo(bulk_id=bulk.pk, by=request.user)
     except LetterError as error:
-        return _refused(request, error, return_path(request, bulk_url(bulk)))
+        return refused(request, error, return_path(request, bulk_url(bulk)))
     return _run(request, undoing)
 
 
@@ -120,30 +127,36 @@ def _run(request: HttpRequest, bulk: BulkAction) -> HttpResponse:
     if bulk.matched <= AT_ONCE:
         run_batch(bulk.pk)
         bulk.refresh_from_db()
-    if bulk.state != BulkAction.State.FINISHED:
+    back = return_path(request, list_url())
+    # Whoever comes from another replay's page would take what it says for what became of this one.
+    from_another = bulk.kind == BulkAction.Kind.REPLAY and is_replay_page(back)
+    if bulk.state != BulkAction.State.FINISHED or from_another:
         return redirect(bulk_url(bulk))
     text = words.done_text(bulk, progress(bulk), staff=sees_all(request.user))
     # An undo is over when it is told of: nothing of it goes on.
     verb = {BulkAction.Kind.DISCARD: "undo", BulkAction.Kind.REPLAY: "see"}.get(BulkAction.Kind(bulk.kind), "")
     tell = messages.success if bulk.done else messages.warning
     tell(request, text, extra_tags=f"{verb}:bulk:{bulk.pk}" if bulk.done and verb else "")
-    return redirect(return_path(request, list_url()))
+    return redirect(back)
 
 
-def _require(allowed: Allowed) -> None:
+def require(allowed: Allowed) -> None:
+    """Raises ``PermissionDenied`` with the reason."""
     if not allowed:
         raise PermissionDenied(allowed.reason)
 
 
-def _refused(request: HttpRequest, error: LetterError, where: str) -> HttpResponse:
+def refused(request: HttpRequest, error: LetterError, where: str) -> HttpResponse:
+    """Says why nothing was changed, there."""
     why = {InvalidAction: "problem", WrongBulkState: "why"}.get(type(error), "")
     messages.error(request, f"Nothing was changed: {getattr(error, why, error)}.")
     return redirect(where)
 
 
 def _again(request: HttpRequest, bulk: BulkAction) -> str:
-    """The preview once more, which still knows where to go back to."""
-    return f"{bulk_url(bulk)}?{urlencode({'next': return_path(request, list_url())})}"
+    """The preview once more, as it was filled in, which still knows where to go back to."""
+    typed = query_of(request.POST) if bulk.kind == BulkAction.Kind.REPLAY else ""
+    return f"{bulk_url(bulk)}?{urlencode({'next': return_path(request, list_url())})}{typed and '&' + typed}"
 
 
 def _context(request: HttpRequest, bulk_id: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
+from jobops.alerts import watching
 from jobops.runtime import get_engine
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,11 @@ def ready(request: HttpRequest) -> HttpResponse:
 
     The reason goes to the log only: an error's text may name hosts and users.
     """
-    faults = [text for check, text in ((_database, "database"), (_redis, "Redis server")) if not check()]
+    has_database, has_redis = _database(), _redis()
+    if has_database:
+        # Where no scheduler runs, or Redis is away, nobody else would notice.
+        watching.look(get_engine(), redis_away=not has_redis)
+    faults = [name for name, answers in (("database", has_database), ("Redis server", has_redis)) if not answers]
     if faults:
         return HttpResponse(
             "".join(f"the {name} cannot be reached\n" for name in faults), status=503, content_type=PLAIN

@@ -13,13 +13,16 @@ from django.views.decorators.http import require_safe
 from dlq.access import get_letter
 from dlq.models import State
 from dlq.payloads import Shown
-from dlq.services import UNDO_FOR
+from dlq.retention import kept_for
 from jobops.contracts.secret_values import DOTS
 from jobops.web import letter_page_words as words
-from jobops.web.discard_reasons import REASONS
+from jobops.web import until
+from jobops.web.discard_reasons import reasons_shown
 from jobops.web.lately_words import is_warning, lately_sentences
 from jobops.web.pause_words import paused_sentences
+from jobops.web.selectors.group_choices import people, teams
 from jobops.web.selectors.letter import LetterPage, letter_page
+from jobops.web.selectors.letter_edit import edit_button, led
 from jobops.web.views.live import live_url
 from tenants.access import can, masked
 from tenants.roles import Action
@@ -68,13 +71,44 @@ def _context(request: HttpRequest, letter_id: int) -> dict[str, Any]:
         **_lately(found),
         **_paused(found),
         "clock_note": _clock(found),
-        "undo_until": (letter.drained_at or timezone.now()) + UNDO_FOR,
-        "reasons": REASONS,
+        "kept_days": kept_for().days,
+        "undo_until": (letter.drained_at or timezone.now()) + kept_for(),
+        "reasons": reasons_shown() if state is State.OPEN else (),
+        **_whose(request, found),
+        **_replays(request, found),
         "sees_audit": staff and can(request.user, Action.SEE_AUDIT, letter.tenant),
         "as_of": now,
         "dots": DOTS,
         # Something happens by itself only while it is being replayed.
         "live_url": live_url(reverse("live-letter", args=[letter.pk]), request) if state is State.REPLAYING else "",
+    }
+
+
+def _replays(request: HttpRequest, found: LetterPage) -> dict[str, Any]:
+    """What of its replays is not plain: another type, other arguments."""
+    letter = found.letter
+    edited = any(one.edits and one.job_id == letter.replay_job_id for one in found.history)
+    return {
+        "edit": edit_button(request.user, letter),
+        "led": led(letter) if found.staff and letter.is_undrained else None,
+        "was_edited": edited and found.staff and letter.state == State.OPEN,
+    }
+
+
+def _whose(request: HttpRequest, found: LetterPage) -> dict[str, Any]:
+    """Whose it is, and what this person may change about that; of it, a tenant's people are told nothing."""
+    if not found.staff:
+        return {}
+    letter, allowed = found.letter, can(request.user, Action.ASSIGN)
+    acts = letter.is_undrained and bool(allowed)
+    return {
+        "may_assign": acts,
+        "assign_refusal": allowed.reason if letter.is_undrained else "",
+        "is_mine": letter.assignee_id is not None and letter.assignee_id == request.user.pk,
+        "paused_until": letter.clock_paused_until if found.clock and found.clock.is_paused else None,
+        "spans": until.OFFERED,
+        "teams": teams() if acts else (),
+        "people": people() if acts else (),
     }
 
 

@@ -19,17 +19,17 @@ from dlq.filters import UNDRAINED_STATUS, LetterFilter
 from dlq.searchable import words_of
 from jobops.audit.recording import Change, record
 from jobops.web import letter_words as words
-from jobops.web.bulk_words import tongue
+from jobops.web.list_links import CAUSES, LETTERS, in_list
 from jobops.web.places import return_path
 from jobops.web.selectors.acting import kinds_for, may_act
-from jobops.web.selectors.choosing import filter_of
+from jobops.web.selectors.choosing import filter_of, for_all
+from jobops.web.selectors.going_on import going_on
 from jobops.web.selectors.letter_choices import choices_for
 from jobops.web.selectors.letter_export import exported
-from jobops.web.selectors.letters import LetterList, last_drained, letter_list, running_bulks
-from jobops.web.views.bulk_context import bulk_url
+from jobops.web.selectors.letters import LetterList, last_drained, letter_list
 from jobops.web.views.live import live_url
 
-FORM = ("q", "tenant", "job", "owner", "reason", "error", "older_than")
+FORM = ("q", "tenant", "job", "owner", "assignee", "severity", "reason", "error", "older_than", "drained", "deep")
 """What the filter form asks for; the rest of the address it only keeps."""
 
 
@@ -43,7 +43,8 @@ def page(request: HttpRequest) -> HttpResponse:
     context = _context(request)
     found: LetterList = context["page"]
     context["choices"] = choices_for(request.user, found.filter)
-    context["kept"] = [(name, value) for name, value in parse_qsl(found.query) if name not in FORM]
+    address = in_list(found.query, LETTERS).removeprefix("?")
+    context["kept"] = [(name, value) for name, value in parse_qsl(address) if name not in FORM]
     return render(request, "dlq/page.html", context)
 
 
@@ -64,9 +65,8 @@ def export(request: HttpRequest) -> HttpResponseBase:
         messages.error(request, f"Nothing was exported: {error.problem}.")
         return redirect(return_path(request, reverse("dlq")))
     # Nothing is changed, but much may be carried away.
-    record(
-        request.user, Change("letter.export", "export", "letters", after={"filter": asked.as_query(), "format": kind})
-    )
+    told = {"filter": for_all(request.user, asked).as_query(), "format": kind}
+    record(request.user, Change("letter.export", "export", "letters", after=told))
     name = f"dead-letters-{timezone.now():%Y-%m-%d-%H%M}.{kind}"
     return StreamingHttpResponse(
         lines, content_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'}
@@ -90,6 +90,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "page": found,
         "slice": found.slice,
         "staff": staff,
+        "by": LETTERS,
         "title": words.title(asked, found.counts, staff=staff),
         "lede": words.lede(asked, staff=staff),
         "tabs": words.tabs(asked, found.counts, staff=staff),
@@ -99,6 +100,8 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "words": [word for word in asked.words() if word.name not in ("status", "overdue")],
         "faults": words.fault_text(found.faults),
         "search_note": words.search_note(asked),
+        "searched_note": words.searched_note(found.searched_since, staff=staff),
+        "deep_url": in_list(replace(asked, deep=True).as_query(), LETTERS),
         "only_signs": bool(asked.q) and not words_of(asked.q),
         "acts": [acts[kind] for kind in kinds],
         "may": may,
@@ -108,9 +111,9 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "sorts": {"due": replace(asked, sort="due").as_query(), "newest": replace(asked, sort="newest").as_query()},
         "narrowed": LetterFilter(status=asked.status, overdue=asked.overdue, sort=asked.sort) != asked,
         "last": None if found.lines else last_drained(request.user),
-        "running": [
-            (tongue(bulk.kind, staff=staff).name, bulk, bulk_url(bulk)) for bulk in running_bulks(request.user)
-        ],
+        "running": going_on(request.user),
+        "here_url": in_list(found.query, LETTERS),
+        "by_cause": in_list(words.of_causes(asked), CAUSES),
         "as_of": found.read_at,
         "live_url": live_url(reverse("live-dlq"), request),
         **_undrained(found),

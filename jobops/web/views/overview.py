@@ -16,6 +16,8 @@ from jobops.web.limit_words import banners_of
 from jobops.web.selectors.outside import outside
 from jobops.web.selectors.overview import Overview, overview
 from jobops.web.views.live import away_is_said, live_url
+from tenants.access import can
+from tenants.roles import Action
 
 LONGEST_SEARCH = 100
 
@@ -42,6 +44,8 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "page": found,
         "as_of": found.as_of,
         "title": title_of(found),
+        "firing": found.firing,
+        "may_acknowledge": can(request.user, Action.ACKNOWLEDGE),
         "note": words.flood_note(found.rows, found.crew) if found.staff else "",
         "outside": outside() if found.staff else None,
         "orphans": words.orphans_note(found.crew),
@@ -57,4 +61,8 @@ def title_of(found: Overview) -> str:
     """The page's state in a sentence, in the words of who reads it."""
     if not found.staff:
         return words.own_title(found.rows)
+    stands = found.paused or (not found.crew.slots and found.head.waiting)
+    if found.firing.title and not stands:
+        return found.firing.title
+    # What no alert stands for, or not yet; and what nothing else matters beside.
     return words.overview_title(found.rows, found.head, found.dead, found.crew, found.paused)

@@ -10,8 +10,8 @@ from jobops.contracts.catalog.facts import Installation, Measured
 from jobops.contracts.catalog.words import NOT_BUILT, listed, span
 
 INTRO = (
-    "Each threshold is the one that the pages use. Nobody is called by the system yet: who answers has to look, or has "
-    "to be told by whoever looks."
+    "Each threshold is the one that the pages and alerts use. Where it is seen at /alerts/, its team is told through "
+    "its channels, or through those of the default team; of the others who answers has to look."
 )
 COLUMNS = ("signal", "threshold", "seen at", "who answers")
 
@@ -21,7 +21,6 @@ def chapter(jobs: Sequence[JobDesign], installation: Installation, measured: Mea
     rows = [
         *((signal.name, signal.threshold, signal.seen_at, signal.who) for signal in installation.signals),
         *_letters(jobs),
-        ("Alerts", NOT_BUILT, NOT_BUILT, installation.default_owner),
         ("Metrics for Prometheus", NOT_BUILT, NOT_BUILT, installation.default_owner),
     ]
     return Chapter("observability", "Observability", INTRO, COLUMNS, tuple(rows))

@@ -8,7 +8,7 @@ from jobops.contracts.catalog.chapters.fairness import longest_run_s
 from jobops.contracts.catalog.design import Chapter, JobDesign
 from jobops.contracts.catalog.facts import Installation, Measured
 from jobops.contracts.catalog.lines import outlasts_drain
-from jobops.contracts.catalog.words import NOT_BUILT, listed, plural, span
+from jobops.contracts.catalog.words import listed, plural, span
 
 INTRO = "None of these is proven by the system itself. Each has somebody who can say whether it holds."
 COLUMNS = ("open risk", "if it is wrong", "who answers")
@@ -59,7 +59,7 @@ def _of_installation(jobs: Sequence[JobDesign], installation: Installation) -> I
         f"one of them may hold every slot for up to {longest}",
         team,
     )
-    yield f"Somebody looks at the pages: alerts are {NOT_BUILT}", "a dead letter gets overdue, and nobody knows", team
+    yield "Each team that owns jobs has a channel, or the default team has one", "nobody is told of what fires", team
     yield (
         "Redis keeps what it acknowledged (see Boundaries: Durability)",
         "after its crash, jobs that callers believe enqueued are gone, or ended ones run again",
