@@ -85,7 +85,7 @@ def test_the_number_of_queries_does_not_grow_with_the_tenants(world: World) -> N
         with CaptureQueriesContext(connection) as queries:
             body(client)
         counts.append(len(queries))
-    assert counts[0] == counts[1] < 15
+    assert counts[0] == counts[1] < 18
 
 
 def test_a_member_sees_their_own_tenants_and_no_word_of_the_machine(world: World) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from jobops.engine.records import Counters
@@ -16,6 +16,7 @@ from jobops.web import charts
 from jobops.web.formats import percent
 from jobops.web.selectors.alerts import Firing, firing
 from jobops.web.selectors.dead import DeadSummary, dead_summary, undrained
+from jobops.web.selectors.group_counts import whole_undrained
 from jobops.web.selectors.snapshot import Snapshot, snapshot, urgent_lane
 from jobops.web.selectors.workers import Crew
 from jobops.web.words import LOOKS, OWN_LOOKS, Look
@@ -92,7 +93,8 @@ def overview(user: AnyUser, *, find: str = "", show_calm: bool = False) -> Overv
     shot = snapshot()
     staff = sees_all(user)
     rows = worst_first(_visible(user, shot, staff))
-    dead = shot.dead if staff else dead_summary(undrained(user))
+    # The snapshot's count may be some seconds old, and one number has to stand on all pages.
+    dead = replace(shot.dead, open=whole_undrained()) if staff else dead_summary(undrained(user))
     hands = shot.crew if staff else Crew()
     head = headline(rows, shot.lanes, shot.window_s, urgent_lane())
     chosen, calm, more = choose(rows, find=find, show_calm=show_calm or not staff)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 
 from django.conf import settings
@@ -22,7 +22,6 @@ from jobops.runtime import get_engine
 from jobops.web.remembered import Remembered
 from jobops.web.selectors import reach
 from jobops.web.selectors.dead import DeadSummary, dead_summary
-from jobops.web.selectors.group_counts import whole_undrained
 from jobops.web.selectors.reach import reading_redis
 from jobops.web.selectors.workers import Crew, read_crew
 from tenants.models import Tenant
@@ -86,8 +85,6 @@ def _read() -> Snapshot:
     engine = get_engine()
     fleet = read_fleet(engine)
     dead = _dead.get(None, lambda: dead_summary(DeadLetter.objects.filter(state__in=UNDRAINED)))
-    # The number that all pages say is one number, and of this instant.
-    dead = replace(dead, open=whole_undrained())
     fields = ("slug", "name", "weight", "cap", "paused", "intake_closed")
     tenants = list(Tenant.objects.order_by("slug").only(*fields))
     facts = [facts_of(tenant, dead) for tenant in tenants]
