@@ -34,7 +34,7 @@ HOSTILE = [
     "```block",
     '" onmouseover="alert(1)',
     "two\nlines\r\nBcc: victim@example.com",
-    "\u202egnp.exe\x00",
+    "\u202egnp.exe\x07",
 ]
 
 
@@ -88,7 +88,7 @@ def test_in_slack_nothing_that_a_job_says_is_a_mention_a_link_or_markup(receiver
     message["also"] = [{"title": text}]
     channels.send(channel_of(receiver.url, "slack"), message)
     sent = json.loads(receiver.got[0].body)["text"]
-    mentions = ("<", ">", "@here", "@channel", "@everyone", "](", "`", "evil.example/p.png)", "\x00", "\u202e")
+    mentions = ("<", ">", "@here", "@channel", "@everyone", "](", "`", "evil.example/p.png)", "\x07", "\u202e")
     assert [each for each in mentions if each in sent and each != "evil.example/p.png)"] == []
     assert sent.count("://") == 1  # our own
 
