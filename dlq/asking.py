@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, NamedTuple, Self
 from urllib.parse import urlencode
 
+from dlq.access import MAX_ID
 from dlq.drained_in import drained_in, drained_words
 from jobops.contracts import durations
 
@@ -13,7 +14,6 @@ LONGEST_VALUE = 200
 LONGEST_LIST = 1_000
 """Characters of a list of numbers."""
 
-MAX_ID = 2**63 - 1
 SWITCHES = ("overdue", "deep")
 """What is asked or not, and has no value beside."""
 

@@ -97,14 +97,21 @@ def record_moves(
 
 
 def _change(letter: DeadLetter, action: str, before: str, after: Mapping[str, Any], reason: str) -> Change:
+    return letter_change(letter, action, {"state": str(before)}, {"state": str(letter.state), **after}, reason)
+
+
+def letter_change(
+    letter: DeadLetter, action: str, before: Mapping[str, Any], after: Mapping[str, Any], reason: str = ""
+) -> Change:
+    """A row of the audit about a letter, with its tenant."""
     return Change(
         action=action,
         target_kind="letter",
         target_id=letter.pk,
         tenant_id=letter.tenant_id,
         tenant_slug=letter.tenant_slug,
-        before={"state": str(before)},
-        after={"state": str(letter.state), **after},
+        before=before,
+        after=after,
         reason=reason,
     )
 

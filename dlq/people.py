@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 
-from tenants.models import Team, TeamMember
+from tenants.models import TeamMember
 
 
 def teams_of(user_id: int | None) -> list[str]:
@@ -15,8 +15,3 @@ def teams_of(user_id: int | None) -> list[str]:
 def person_named(login: str) -> int | None:
     """The id of the account of this login; None if there is none."""
     return User.objects.filter(username=login).values_list("pk", flat=True).first()
-
-
-def team_names() -> list[str]:
-    """The names of all teams, in their order."""
-    return list(Team.objects.order_by("name").values_list("name", flat=True))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from dlq.clock.period import midnight
 from dlq.models import UNDRAINED, DeadLetter
 
 ANNOUNCED_DAYS = 7
@@ -88,7 +89,7 @@ def announcement(now: datetime | None = None, count: int = ANNOUNCED_DAYS) -> An
     drained = [day - kept_for() for day in days]
     each = {f"on_{n}": Count("pk", filter=_drained_on(day)) for n, day in enumerate(drained)}
     letters = drained_ones(DeadLetter.objects.all()).filter(
-        drained_at__gte=_midnight(drained[0]), drained_at__lt=_midnight(drained[-1] + timedelta(days=1))
+        drained_at__gte=midnight(drained[0]), drained_at__lt=midnight(drained[-1] + timedelta(days=1))
     )
     rows = letters.order_by().values_list("owner").annotate(**each)
     teams = [Going(owner, numbers) for owner, *numbers in rows]
@@ -96,8 +97,4 @@ def announcement(now: datetime | None = None, count: int = ANNOUNCED_DAYS) -> An
 
 
 def _drained_on(day: date) -> Q:
-    return Q(drained_at__gte=_midnight(day), drained_at__lt=_midnight(day + timedelta(days=1)))
-
-
-def _midnight(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))
+    return Q(drained_at__gte=midnight(day), drained_at__lt=midnight(day + timedelta(days=1)))

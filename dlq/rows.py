@@ -39,8 +39,8 @@ def insert_new(model: type[models.Model], objects: Sequence[object], answers: Se
     Only the statement itself can tell: of two who insert the same rows at once, each would find them all there.
     """
     fields = [field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
-    names = ", ".join(_quoted(str(field.column)) for field in fields)
-    answer = ", ".join(_quoted(name) for name in answers)
+    names = ", ".join(quoted(str(field.column)) for field in fields)
+    answer = ", ".join(quoted(name) for name in answers)
     row = f"({', '.join(['%s'] * len(fields))})"
     rows = _prepared(fields, objects)
     inserted: list[tuple[Any, ...]] = []
@@ -48,7 +48,7 @@ def insert_new(model: type[models.Model], objects: Sequence[object], answers: Se
         for begin in range(0, len(rows), _ROWS_AT_ONCE):
             part = rows[begin : begin + _ROWS_AT_ONCE]
             cursor.execute(
-                f"INSERT INTO {_quoted(model._meta.db_table)} ({names}) VALUES {', '.join([row] * len(part))} "  # noqa: S608 - our own names
+                f"INSERT INTO {quoted(model._meta.db_table)} ({names}) VALUES {', '.join([row] * len(part))} "  # noqa: S608 - our own names
                 f"ON CONFLICT DO NOTHING RETURNING {answer}",
                 [value for each in part for value in each],
             )
@@ -60,10 +60,10 @@ def update_rows(model: type[models.Model], objects: Sequence[models.Model], name
     """Write these fields of the objects, which are locked. Raises what the database raises."""
     fields: list[Any] = [model._meta.get_field(name) for name in names]
     key: Any = model._meta.pk
-    changes = ", ".join(f"{_quoted(field.column)} = %s" for field in fields)
-    table = _quoted(model._meta.db_table)
+    changes = ", ".join(f"{quoted(field.column)} = %s" for field in fields)
+    table = quoted(model._meta.db_table)
     _run(
-        f"UPDATE {table} SET {changes} WHERE {_quoted(key.column)} = %s",  # noqa: S608 - our own names
+        f"UPDATE {table} SET {changes} WHERE {quoted(key.column)} = %s",  # noqa: S608 - our own names
         [*fields, key],
         objects,
     )
@@ -90,7 +90,8 @@ def _prepared(fields: Sequence[Any], objects: Sequence[object]) -> list[list[Any
     ]
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """The name of a table or a column as SQL has it."""
     return connection.ops.quote_name(name)
 
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from dlq.causes.tally import Delta
 from dlq.models import GroupSpan, GroupTenant
+from dlq.rows import quoted
 
 COUNTS = ("open", "replaying", "resolved", "discarded", "purged", "deaths")
 _MOST_PAIRS = 400
@@ -25,7 +26,7 @@ def existing(pairs: Collection[tuple[int, int]]) -> set[tuple[int, int]]:
     """Those of these (group id, tenant id) that have a row."""
     found: set[tuple[int, int]] = set()
     ordered = sorted(pairs)
-    table = _name(GroupTenant._meta.db_table)
+    table = quoted(GroupTenant._meta.db_table)
     with connection.cursor() as cursor:
         for begin in range(0, len(ordered), _MOST_PAIRS):
             part = ordered[begin : begin + _MOST_PAIRS]
@@ -70,16 +71,16 @@ def _add(
     """``added``: columns that are summed up; ``chosen``: columns of which a function keeps one of the two values."""
     if not rows:
         return
-    table = _name(model._meta.db_table)
+    table = quoted(model._meta.db_table)
     columns = [*key, *added, *chosen]
-    changes = [f"{_name(name)} = {table}.{_name(name)} + excluded.{_name(name)}" for name in added]
+    changes = [f"{quoted(name)} = {table}.{quoted(name)} + excluded.{quoted(name)}" for name in added]
     changes += [
-        f"{_name(name)} = {keep}({table}.{_name(name)}, excluded.{_name(name)})" for name, keep in chosen.items()
+        f"{quoted(name)} = {keep}({table}.{quoted(name)}, excluded.{quoted(name)})" for name, keep in chosen.items()
     ]
     statement = (
-        f"INSERT INTO {table} ({', '.join(map(_name, columns))}) "  # noqa: S608 - our own names
+        f"INSERT INTO {table} ({', '.join(map(quoted, columns))}) "  # noqa: S608 - our own names
         f"VALUES ({', '.join(['%s'] * len(columns))}) "
-        f"ON CONFLICT ({', '.join(map(_name, key))}) DO UPDATE SET {', '.join(changes)}"
+        f"ON CONFLICT ({', '.join(map(quoted, key))}) DO UPDATE SET {', '.join(changes)}"
     )
     with connection.cursor() as cursor:
         cursor.executemany(statement, rows)
@@ -87,7 +88,3 @@ def _add(
 
 def _instant(at: datetime | None) -> Any:
     return connection.ops.adapt_datetimefield_value(at)
-
-
-def _name(name: str) -> str:
-    return connection.ops.quote_name(name)

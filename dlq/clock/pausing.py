@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dlq.causes.counting import refresh_due
+from dlq.changing import letter_change
 from dlq.clock.group_pausing import group_clock_pause, group_clock_resume
 from dlq.clock.pause_terms import clean_reason, clean_until
 from dlq.clock.pauses import PAUSE_FIELDS, is_paused, pause, resume
@@ -15,7 +16,7 @@ from dlq.errors import InvalidAction, WrongState
 from dlq.locking import lock_letters
 from dlq.models import DeadLetter
 from dlq.rows import update_rows
-from jobops.audit.recording import Change, record
+from jobops.audit.recording import record
 from tenants.services import Actor
 
 __all__ = ["group_clock_pause", "group_clock_resume", "letter_clock_pause", "letter_clock_resume"]
@@ -73,18 +74,6 @@ def _lock(letter_id: int) -> DeadLetter:
 
 def _save(letter: DeadLetter, before: dict[str, str | None], by: Actor, action: str, reason: str) -> None:
     update_rows(DeadLetter, [letter], PAUSE_FIELDS)
-    record(
-        by,
-        Change(
-            action=action,
-            target_kind="letter",
-            target_id=letter.pk,
-            tenant_id=letter.tenant_id,
-            tenant_slug=letter.tenant_slug,
-            before=before,
-            after=pause_facts(letter),
-            reason=reason,
-        ),
-    )
+    record(by, letter_change(letter, action, before, pause_facts(letter), reason))
     if letter.group_id is not None:
         refresh_due([letter.group_id])

@@ -52,7 +52,7 @@ def parse(params: Mapping[str, str], now: datetime) -> tuple[Period, dict[str, s
     if first is not None and final is not None:
         fault = _fault(first, final, timezone.localdate(now))
         if not fault:
-            since, until = _midnight(first), _midnight(final + timedelta(days=1))
+            since, until = midnight(first), midnight(final + timedelta(days=1))
             return Period(CUSTOM, since, min(until, now), first, final), {}
         faults["to" if first > final else "from"] = fault
     return last(DEFAULT, now), faults
@@ -80,5 +80,6 @@ def _fault(first: date, final: date, today: date) -> str:
     return ""
 
 
-def _midnight(day: date) -> datetime:
+def midnight(day: date) -> datetime:
+    """When the day begins, in the zone of whoever asks."""
     return timezone.make_aware(datetime.combine(day, time.min))

@@ -8,14 +8,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from dlq.causes.counting import refresh_due
-from dlq.changing import set_fields
+from dlq.changing import letter_change, set_fields
 from dlq.errors import InvalidAction, WrongState
 from dlq.locking import lock_letters
 from dlq.models import DeadLetter
 from dlq.owners.hands import UNSET, Unset, check_free, taker, told, wanted
 from dlq.owners.redeciding import FIELDS, redecided
 from dlq.rows import update_rows
-from jobops.audit.recording import Change, difference, record
+from jobops.audit.recording import difference, record
 from tenants.services import Actor
 
 DRAINED = "it is drained: nobody has to deal with it any more"
@@ -89,15 +89,4 @@ def _save(letter: DeadLetter, action: str, by: Actor, fields: dict[str, Any]) ->
 
 def _record(letter: DeadLetter, action: str, by: Actor, before: dict[str, Any]) -> None:
     was, now = difference(before, told(letter))
-    record(
-        by,
-        Change(
-            action=action,
-            target_kind="letter",
-            target_id=letter.pk,
-            tenant_id=letter.tenant_id,
-            tenant_slug=letter.tenant_slug,
-            before=was,
-            after=now,
-        ),
-    )
+    record(by, letter_change(letter, action, was, now))

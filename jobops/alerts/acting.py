@@ -13,12 +13,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from jobops.alerts import fields
-from jobops.alerts.actors import Actor, name_of
 from jobops.alerts.errors import NoSuchAlert, WrongAlertState
 from jobops.alerts.models import Alert, AlertRule, Silence
 from jobops.alerts.routing import ACKNOWLEDGED, notify
 from jobops.alerts.rules import SCOPE
 from jobops.audit.recording import Change, difference, record
+from tenants.services import Actor, actor_name
 
 UNSET = fields.UNSET
 
@@ -38,7 +38,7 @@ def alert_acknowledge(*, alert_id: int, by: Actor, minutes: int = 60) -> Alert:
             raise WrongAlertState("alert", alert_id, "it is over by itself already: there is nothing to acknowledge")
         before = {"state": alert.state, "acknowledged_by": alert.acknowledged_by}
         alert.state = Alert.State.ACKNOWLEDGED
-        alert.acknowledged_by, alert.acknowledged_at = name_of(by), timezone.now()
+        alert.acknowledged_by, alert.acknowledged_at = actor_name(by), timezone.now()
         alert.acknowledged_until = until
         alert.save(update_fields=["state", "acknowledged_by", "acknowledged_at", "acknowledged_until"])
         after = {"state": alert.state, "acknowledged_by": alert.acknowledged_by, "until": until.isoformat()}
@@ -58,7 +58,7 @@ def silence_create(*, by: Actor, reason: str, ends_at: datetime, **matcher: Any)
     text = fields.clean_reason(reason)
     end = fields.clean_end(ends_at, timezone.now())
     with transaction.atomic():
-        silence = Silence.objects.create(**values, reason=text, by=name_of(by), ends_at=end)
+        silence = Silence.objects.create(**values, reason=text, by=actor_name(by), ends_at=end)
         after = {**{name: value for name, value in values.items() if value}, "ends_at": end.isoformat()}
         record(by, Change("silence.create", "silence", silence.pk, after=after, reason=text))
     return silence
@@ -106,7 +106,7 @@ def rule_set(
         rule = rule or AlertRule(signal=name, **where)
         for field, value in given.items():
             setattr(rule, field, value)
-        rule.by = name_of(by)
+        rule.by = actor_name(by)
         rule.save()
         was, now = difference(before, _facts(rule))
         record(by, Change("alert_rule.set", "alert_rule", rule.pk, before=was, after=now))

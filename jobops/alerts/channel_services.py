@@ -12,7 +12,6 @@ from uuid import uuid4
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from jobops.alerts.actors import Actor, name_of
 from jobops.alerts.addresses import shown_url
 from jobops.alerts.channel_fields import ChannelFields, clean
 from jobops.alerts.channels.answers import Answer
@@ -22,6 +21,7 @@ from jobops.alerts.messages import test_message
 from jobops.alerts.models import Channel, Delivery
 from jobops.alerts.sending import send_now
 from jobops.audit import recording
+from tenants.services import Actor, actor_name
 
 
 def channel_create(*, by: Actor, **fields: Unpack[ChannelFields]) -> Channel:
@@ -81,7 +81,7 @@ def channel_test(*, channel_id: int, by: Actor) -> Answer:
             key=f"test:{channel.pk}:{uuid4().hex}",
             channel=channel,
             event="test",
-            message=test_message(channel, name_of(by)),
+            message=test_message(channel, actor_name(by)),
             # Nobody else may send it, not even when this process is killed over it.
             state=Delivery.State.GIVEN_UP,
             taken_until=timezone.now() + TAKE,

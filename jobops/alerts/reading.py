@@ -10,12 +10,11 @@ from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.http import Http404
 from django.utils import timezone
 
+from dlq.access import MAX_ID
 from jobops.alerts.models import Alert, Silence
 from jobops.alerts.silencing import in_force, silence_of
 from jobops.alerts.urgency import SEVERITIES
 from tenants.access import AnyUser, sees_all
-
-MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, _SubParsersAction
+from argparse import _SubParsersAction
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from dlq.access import MAX_ID
 from dlq.clock.pausing import group_clock_pause, group_clock_resume, letter_clock_pause, letter_clock_resume
 from dlq.errors import InvalidAction, LetterError
 from dlq.export import instant
 from dlq.models import DeadLetter, DeadLetterGroup
-from jobops.contracts import durations
 from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, whole
 from jobops.management.dlq_filters import letter_named
+from jobops.management.option_types import WHEN, moment
 
 COLUMNS = ("kind", "id", "due_at", "paused_until")
-WHEN = "an ISO time with its zone, such as 2026-03-16T09:00+01:00, or how long, such as 12h or 3d"
 
 PAUSES = (
     "Stop drain clocks until a time, with a reason. Of a cause, a letter that is paused by itself for longer keeps its "
@@ -35,7 +31,7 @@ def add_clock(actions: _SubParsersAction[Any], add_common: Callable[[CommandPars
     doings = parser.add_subparsers(dest="doing", required=True, metavar="pause|resume")
     pause = doings.add_parser("pause", help="stop them until a time, with a reason", description=PAUSES)
     pause.add_argument("--reason", required=True, metavar="TEXT", help="why, for those who wait")
-    pause.add_argument("--until", required=True, type=_instant, metavar="TIME", help=WHEN)
+    pause.add_argument("--until", required=True, type=moment, metavar="TIME", help=WHEN)
     resume = doings.add_parser("resume", help="let them go on now")
     for each in (pause, resume):
         each.add_argument("ids", nargs="*", metavar="NUMBER|JOB", help="these letters")
@@ -101,18 +97,3 @@ def _row(kind: str, it: DeadLetter | DeadLetterGroup) -> dict[str, Any]:
         "due_at": instant(it.due_at),
         "paused_until": instant(it.clock_paused_until),
     }
-
-
-def _instant(text: str) -> datetime:
-    try:
-        at = parse_datetime(text)
-    except ValueError:
-        at = None
-    if at is not None:
-        if timezone.is_naive(at):
-            raise ArgumentTypeError(f"{text!r} must be {WHEN}")
-        return at
-    try:
-        return timezone.now() + durations.parse(text)
-    except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} must be {WHEN}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
@@ -19,8 +18,8 @@ from dlq.filters import ALL_STATUS, LONGEST_VALUE, STATUSES, LetterFilter
 from dlq.models import DeadLetter, DeadLetterGroup, Reason, Severity
 from dlq.people import person_named
 from dlq.selectors import letter_of_job
-from jobops.contracts import durations
 from jobops.management.base import Refused, unknown_tenant
+from jobops.management.option_types import duration
 from tenants.models import Tenant
 
 CHUNK = 500
@@ -41,7 +40,7 @@ def add_filters(parser: ArgumentParser, status: str) -> None:
     parser.add_argument("--status", "--state", choices=list(STATUSES), help=f"in this state (default {status})")
     parser.add_argument("--died-of", dest="reason_filter", choices=Reason.values, help="only of this reason")
     parser.add_argument("--error", type=_value, metavar="CLASS", help="only of this class, whole or its last part")
-    parser.add_argument("--older-than", type=_duration, metavar="AGE", help="only dead for so long, such as 2h or 3d")
+    parser.add_argument("--older-than", type=duration, metavar="AGE", help="only dead for so long, such as 2h or 3d")
     parser.add_argument("--overdue", action="store_true", default=None, help="only those not drained by their due time")
     parser.add_argument("--drained", type=_drained, metavar="TIME", help=f"only drained in this time: {WANTED}")
     parser.add_argument("--search", dest="q", type=_value, metavar="WORDS", help="only those in which all words occur")
@@ -115,13 +114,6 @@ def _groups(text: str) -> str:
         return ",".join(str(number) for number in numbers_in(text))
     except ValueError as error:
         raise ArgumentTypeError(f"{text!r} {error}") from error
-
-
-def _duration(text: str) -> timedelta:
-    try:
-        return durations.parse(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error
 
 
 def _drained(text: str) -> str:

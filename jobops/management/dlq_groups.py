@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, ArgumentTypeError, _SubParsersAction
+from argparse import SUPPRESS, _SubParsersAction
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.db.models import F
 from django.db.models.expressions import OrderBy
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from dlq.access import MAX_ID
 from dlq.causes.states import (
@@ -25,9 +22,9 @@ from dlq.errors import InvalidAction, LetterError
 from dlq.export import instant
 from dlq.group_filters import ALL_STATUS, STATUSES, GroupFilter
 from dlq.models import DeadLetterGroup, Severity
-from jobops.contracts import durations
 from jobops.management.base import OperatorCommand, Refused, command_actor, whole
 from jobops.management.dlq_group_counts import check_counts, repair_counts
+from jobops.management.option_types import WHEN, moment
 
 COLUMNS = (
     "id", "title", "job", "error_class", "state", "open", "replaying", "deaths", "tenants", "owner", "assignee",
@@ -41,7 +38,6 @@ ORDERS: dict[str, tuple[str | OrderBy, ...]] = {
     "last": ("-last_seen_at", "-pk"),
     "owner": ("owner", F("due_at").asc(nulls_last=True), "pk"),
 }
-WHEN = "an ISO time with its zone, such as 2026-03-16T09:00+01:00, or how long, such as 12h or 3d"
 
 
 def add_groups(actions: _SubParsersAction[Any], add_common: Callable[[CommandParser], None]) -> None:
@@ -61,7 +57,7 @@ def add_groups(actions: _SubParsersAction[Any], add_common: Callable[[CommandPar
     ack = doings.add_parser("ack", help="say that somebody knows")
     ack.add_argument("--note", default="", metavar="TEXT", help="write this down too")
     snooze = doings.add_parser("snooze", help="put it aside until something happens; of several, what comes first")
-    snooze.add_argument("--until", type=_instant, metavar="TIME", help=WHEN)
+    snooze.add_argument("--until", type=moment, metavar="TIME", help=WHEN)
     snooze.add_argument("--grows-by", type=whole(1, 1_000_000), metavar="N", help="until so many more died")
     snooze.add_argument("--another-tenant", action="store_true", help="until one more tenant is hit")
     activate = doings.add_parser("activate", help="take up again what was acknowledged or snoozed")
@@ -231,18 +227,3 @@ def _group(group_id: int) -> DeadLetterGroup:
 
 def _unknown(group_id: int) -> Refused:
     return Refused(f"cause {group_id}: there is none of this number; see `manage.py dlq groups --status all`")
-
-
-def _instant(text: str) -> datetime:
-    try:
-        at = parse_datetime(text)
-    except ValueError:
-        at = None
-    if at is not None:
-        if timezone.is_naive(at):
-            raise ArgumentTypeError(f"{text!r} must be {WHEN}")
-        return at
-    try:
-        return timezone.now() + durations.parse(text)
-    except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} must be {WHEN}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, _SubParsersAction
+from argparse import _SubParsersAction
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -18,6 +18,7 @@ from dlq.retention import announcement, kept_for
 from jobops.contracts import durations
 from jobops.management.base import OperatorCommand, Stopped, Usage, command_actor
 from jobops.management.dlq_filters import add_filters, asked, filter_of
+from jobops.management.option_types import duration
 
 
 def add_purge(actions: _SubParsersAction[Any], add_common: Callable[[CommandParser], None]) -> None:
@@ -30,7 +31,7 @@ def add_purge(actions: _SubParsersAction[Any], add_common: Callable[[CommandPars
     )
     add_filters(parser, "drained")
     parser.add_argument(
-        "--older-than", type=_age, dest="drained_for", metavar="AGE",
+        "--older-than", type=duration, dest="drained_for", metavar="AGE",
         help="drained for so long, such as 60d; default: as long as retention keeps them",
     )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="tell what would go, now and in the next days")
@@ -93,10 +94,3 @@ def _tell(command: OperatorCommand, options: dict[str, Any], letters: QuerySet[D
     more = len(soon.days) - 1
     command.stdout.write(f"\nretention purges {soon.total:,} by itself, today and in the {more} days after:")
     command.print_table(("day", "team", "letters"), days, "nothing")
-
-
-def _age(text: str) -> timedelta:
-    try:
-        return durations.parse(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from error

@@ -100,11 +100,6 @@ def who_set_it(group: DeadLetterGroup) -> str:
     return "" if group.state_by == SCHEDULER else group.state_by
 
 
-def is_paused(group: DeadLetterGroup, now: datetime) -> bool:
-    """Whether its clock stands still."""
-    return group.clock_paused_until is not None and group.clock_paused_until > now
-
-
 def happening(row: AuditEntry) -> Happened:
     """A row of the audit, of an action in ``DID``, as a line of its history."""
     look = DID[row.action]

@@ -16,12 +16,12 @@ from jobops.alerts.errors import AlertError, InvalidAlertAction
 from jobops.alerts.evaluating import look
 from jobops.alerts.matching import PARTS
 from jobops.alerts.models import Alert, AlertRule, Pending, Silence
-from jobops.alerts.reading import MAX_ID, open_alerts
+from jobops.alerts.reading import open_alerts
 from jobops.alerts.silencing import in_force
 from jobops.alerts.urgency import SEVERITIES
-from jobops.contracts import durations
 from jobops.management import alert_rows as rows
 from jobops.management.base import Found, OperatorCommand, Refused, Usage, command_actor
+from jobops.management.option_types import duration, number
 from jobops.runtime import get_engine
 
 MOST_LISTED = 1000
@@ -43,17 +43,17 @@ class Command(OperatorCommand):
         one = actions.add_parser("show", help="one alert with the messages about it")
         ack = actions.add_parser("ack", help="somebody has it: no reminders and no escalation for a while")
         for each in (one, ack):
-            each.add_argument("id", type=_number, metavar="NUMBER", help="as `alerts list` shows it")
-        ack.add_argument("--for", dest="lasts", type=_duration, default="1h", metavar="TIME", help="default 1h")
+            each.add_argument("id", type=number, metavar="NUMBER", help="as `alerts list` shows it")
+        ack.add_argument("--for", dest="lasts", type=duration, default="1h", metavar="TIME", help="default 1h")
         silence = actions.add_parser("silence", help="tell nobody of alerts that fit")
         silence.add_argument("--signal", metavar="NAME", help="a signal, or a pattern such as sla_*")
-        silence.add_argument("--group", type=_number, metavar="NUMBER", help="a cause")
-        silence.add_argument("--for", dest="lasts", type=_duration, required=True, metavar="TIME", help="such as 2h")
+        silence.add_argument("--group", type=number, metavar="NUMBER", help="a cause")
+        silence.add_argument("--for", dest="lasts", type=duration, required=True, metavar="TIME", help="such as 2h")
         silence.add_argument("--reason", required=True, metavar="TEXT", help="for those who miss an alert")
         silences = actions.add_parser("silences", help="the silences in force")
         silences.add_argument("--all", action="store_true", help=f"ended ones too, the newest {MOST_LISTED:,}")
         end = actions.add_parser("unsilence", help="end a silence")
-        end.add_argument("id", type=_number, metavar="NUMBER", help="as `alerts silences` shows it")
+        end.add_argument("id", type=number, metavar="NUMBER", help="as `alerts silences` shows it")
         rules = actions.add_parser("rules", help="every signal with its threshold, and the rules in place of them")
         change = actions.add_parser("set", help="a threshold of one's own; what is not given stays")
         change.add_argument("signal", metavar="SIGNAL", help="as `alerts rules` shows it")
@@ -65,7 +65,7 @@ class Command(OperatorCommand):
         switch.add_argument("--off", dest="enabled", action="store_false", default=None, help="never fire")
         switch.add_argument("--on", dest="enabled", action="store_true", default=None, help="fire again")
         reset = actions.add_parser("reset", help="take a rule back")
-        reset.add_argument("id", type=_number, metavar="NUMBER", help="as `alerts rules` shows it")
+        reset.add_argument("id", type=number, metavar="NUMBER", help="as `alerts rules` shows it")
         check = actions.add_parser("check", help="look now, and print what is over its threshold; changes no alert")
         for each in (silence, change):
             _add_scope(each)
@@ -206,21 +206,8 @@ def _refusals() -> Iterator[None]:
         raise Refused(str(error)) from error
 
 
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) <= MAX_ID):
-        raise ArgumentTypeError(f"{text!r} must be a whole number from 1")
-    return int(text)
-
-
-def _duration(text: str) -> Any:
-    try:
-        return durations.parse(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
-
-
 def _held(text: str) -> Any:
-    return text if text == "default" else int(_duration(text).total_seconds())
+    return text if text == "default" else int(duration(text).total_seconds())
 
 
 def _float(text: str) -> Any:

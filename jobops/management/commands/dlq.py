@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dlq.access import MAX_ID
 from dlq.bulk import TICKED
 from dlq.bulk_records import ALL
 from dlq.export import FORMATS, row_of, rows
@@ -30,6 +29,7 @@ from jobops.management.dlq_replay import add_plan, plan_asked
 from jobops.management.dlq_report import add_report, run_report
 from jobops.management.dlq_show import details, told
 from jobops.management.dlq_undo import add_undo, undo
+from jobops.management.option_types import number
 
 ACTIONS = "list|show|replay|discard|undo|reasons|purge|assign|export|report|clock|groups|import-rq"
 COLUMNS = ("id", "tenant", "job", "state", "reason", "error_class", "owner", "due_at", "dead_at", "attempts", "replays")
@@ -57,7 +57,7 @@ class Command(OperatorCommand):
         listing = actions.add_parser("list", help="dead letters, all unless filtered, the newest death first")
         add_filters(listing, "all")
         listing.add_argument("--due", action="store_true", help="in the order of their due times, the first one first")
-        listing.add_argument("--limit", type=_positive, metavar="N", help="at most so many")
+        listing.add_argument("--limit", type=number, metavar="N", help="at most so many")
         one = actions.add_parser("show", help="one letter with its arguments, every attempt and every replay")
         one.add_argument("id", metavar="NUMBER|JOB", help="a letter's number, or a job's id for its newest letter")
         replay = actions.add_parser("replay", help="send open letters back to run")
@@ -176,9 +176,3 @@ def _reason(text: str) -> str:
     if not text.strip():
         raise ArgumentTypeError("say why, for those who look for these letters later")
     return text
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) <= MAX_ID):
-        raise ArgumentTypeError(f"{text!r} must be a whole number from 1")
-    return int(text)

@@ -10,8 +10,9 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from dlq.access import MAX_ID
 from jobops.alerts.models import Alert, Delivery, Silence
-from jobops.alerts.reading import MAX_ID, Standing, alerts_visible_to, get_alert, open_alerts, with_silences
+from jobops.alerts.reading import Standing, alerts_visible_to, get_alert, open_alerts, with_silences
 from jobops.alerts.routing import FIRED
 from jobops.alerts.signals import SIGNALS, Signal, causes, deadlines
 from jobops.audit.models import AuditEntry

@@ -12,7 +12,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.fields import BigIntegerField
 from django.db.models.functions import Coalesce
 
-from dlq.asking import MAX_ID
+from dlq.access import MAX_ID
 from dlq.group_filters import GroupFilter
 from dlq.models import DeadLetterGroup
 from jobops.web.paging import LONGEST_KEY, SIZE

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from dlq.clock.pauses import is_paused
 from dlq.filters import ALL_STATUS
 from dlq.group_filters import GroupFilter
 from dlq.models import BulkAction
@@ -95,7 +96,7 @@ def _acts(request: HttpRequest, found: GroupPage) -> dict[str, Any]:
         "is_mine": mine,
         "snoozes": snoozing.OFFERED,
         "spans": until.OFFERED,
-        "paused_until": found.group.clock_paused_until if words.is_paused(found.group, found.read_at) else None,
+        "paused_until": found.group.clock_paused_until if is_paused(found.group, found.read_at) else None,
         "teams": teams() if may_assign else (),
         "people": people() if may_assign else (),
         "sees_audit": staff and bool(can(user, Action.SEE_AUDIT)),

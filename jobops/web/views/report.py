@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -15,14 +14,13 @@ from dlq.clock.report_rows import COLUMNS, report_rows
 from jobops.spreadsheets import csv_lines
 from jobops.web.report_words import report_title
 from jobops.web.selectors.report import asked, report_page
-from tenants.access import can
-from tenants.roles import Action
+from jobops.web.views.settings import check_sees
 
 
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     """The report of a period, of all teams or one."""
-    _check(request)
+    check_sees(request)
     if "" in request.GET.values():
         # A form sends its empty fields too; the address says only what is asked for.
         given = [(name, str(value)) for name, value in request.GET.items() if value]
@@ -34,16 +32,10 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest) -> HttpResponseBase:
     """The same as CSV: a line for each team, and one for all."""
-    _check(request)
+    check_sees(request)
     now = timezone.now()
     period, team, _faults = asked(request.GET, now)
     lines = csv_lines(COLUMNS, report_rows(report(period, now, team)))
     name = f"drain-report-{timezone.localdate(period.since):%Y-%m-%d}-{timezone.localdate(period.until):%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _check(request: HttpRequest) -> None:
-    allowed = can(request.user, Action.SEE_FLEET)
-    if not allowed:
-        raise PermissionDenied(allowed.reason)
