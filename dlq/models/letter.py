@@ -167,18 +167,22 @@ class DeadLetter(models.Model):
             models.Index(fields=["state", "owner", "due_at", "id"], name="dead_letter_owner_due"),
             models.Index(fields=["state", "error_class", "due_at", "id"], name="dead_letter_error_due"),
             models.Index(fields=["state", "reason", "due_at", "id"], name="dead_letter_reason_due"),
+            models.Index(fields=["state", "severity", "due_at", "id"], name="dead_letter_severity_due"),
             models.Index(fields=["group", "state", "due_at", "id"], name="dead_letter_group_due"),
+            # What tenants have of causes, and one tenant's letters of one cause.
+            models.Index(fields=["tenant", "group", "state", "due_at", "id"], name="dead_letter_tenant_group"),
             models.Index(
                 fields=["assignee", "state", "due_at", "id"],
                 name="dead_letter_mine",
                 condition=models.Q(assignee__isnull=False),
             ),
-            # What was drained in a period: retention reads its order, the report all it needs of the long rows.
+            # What was drained in a period: retention reads its order; the report reads all it needs of the long rows,
+            # and what breached by cause, off the index alone.
             models.Index(
                 fields=["drained_at", "id"], name="dead_letter_drained", condition=models.Q(drained_at__isnull=False)
             ),
             models.Index(
-                fields=["drained_at", "owner", "state", "drain_s", "due_at", "clock_paused_until"],
+                fields=["drained_at", "owner", "state", "drain_s", "due_at", "clock_paused_until", "group"],
                 name="dead_letter_report",
                 condition=models.Q(drained_at__isnull=False),
             ),

@@ -51,9 +51,11 @@ class ReplayRun(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["check_at", "id"], name="replay_run_watch", condition=models.Q(state="running")),
             models.Index(fields=["bulk", "state"], name="replay_run_by_bulk"),
-            # What ended lately, the newest first.
+            # What ended lately, the newest first; the report counts what failed off it.
             models.Index(
-                fields=["-ended_at", "-id"], name="replay_run_by_end", condition=models.Q(ended_at__isnull=False)
+                fields=["-ended_at", "-id", "state", "letter"],
+                name="replay_run_by_end",
+                condition=models.Q(ended_at__isnull=False),
             ),
         ]
 

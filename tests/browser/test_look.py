@@ -98,6 +98,9 @@ def at_length(text: str) -> dict[str, object]:
 
 def problems(page: Page) -> list[str]:
     page.evaluate(AXE)
+    # A change of theme or width takes effect with the next frame: read in the middle of it, the text has the colour
+    # of one theme and its ground that of the other.
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     # Only what is wrong leaves the browser: all that axe looked at takes longer to send than to look at.
     violations = page.evaluate("rules => axe.run(document, rules).then(found => found.violations)", RULES)
     return [
