@@ -14,6 +14,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
 
+from dlq.clock.forecast import Forecast, team_forecasts
 from dlq.clock.percentiles import percentile
 from dlq.clock.period import Period
 from dlq.models import UNDRAINED, DeadLetter, DeadLetterGroup, ReplayRun, State
@@ -35,7 +36,8 @@ class Figures:
     ``replayed`` and ``discarded``: letters drained in it, ``drained_late`` of them after their due time. ``left_late``:
     letters that were late at its end, and not drained. ``open`` and ``overdue``: now. ``replays_failed``: replays
     that ran in it and drained nothing. ``causes_closed``: causes of which the last letter was drained in it,
-    ``causes_reopened`` of them died again. ``times``: seconds on the clock when drained → how often.
+    ``causes_reopened`` of them died again. ``times``: seconds on the clock when drained → how often. ``forecast``: of
+    one team that has causes to drain now.
     """
 
     replayed: int = 0
@@ -48,6 +50,7 @@ class Figures:
     causes_closed: int = 0
     causes_reopened: int = 0
     times: Counter[int] = field(default_factory=Counter)
+    forecast: Forecast | None = None
     _percentiles: dict[float, float | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -114,7 +117,7 @@ class Report:
 
 
 def report(period: Period, now: datetime, team: str = "") -> Report:
-    """The report of the period; of one ``team`` alone, if it is given. Seven queries at most, however many letters."""
+    """The report of the period; of one ``team`` alone, if it is given. Nine queries at most, however many letters."""
     teams: dict[str, Figures] = {}
 
     def of(owner: str) -> Figures:
@@ -129,6 +132,10 @@ def report(period: Period, now: datetime, team: str = "") -> Report:
     _left_late(letters, period, now, teams, of)
     _runs(period, team, of)
     _causes(DeadLetterGroup.objects.filter(own).order_by(), period, of)
+    for owner, rate in team_forecasts(now, [team] if team else None).items():
+        # A team that has a cause and none of its letters, which others took, has nothing to drain.
+        if owner in teams and teams[owner].open:
+            teams[owner].forecast = rate
     total = Figures()
     for figures in teams.values():
         total.add(figures)

@@ -12,9 +12,10 @@ TOTAL = "(all teams)"
 COLUMNS = (
     "team", "since", "until", "drained", "replayed", "discarded", "breaches", "drained_late", "not_drained_late",
     "on_time", "median_s", "p95_s", "replays_failed", "replay_success", "causes_closed",
-    "causes_reopened", "reopen_rate", "open_now", "overdue_now",
+    "causes_reopened", "reopen_rate", "open_now", "overdue_now", "breaches_in_s", "drained_in_s",
 )  # fmt: skip
-"""Times in seconds, shares from 0 to 1; empty where there is nothing to reckon with."""
+"""Times in seconds, shares from 0 to 1; empty where there is nothing to reckon with. The last two: the forecast at the
+rate of the last minutes, 0 for what has breached, empty for what will not."""
 
 
 def report_rows(report: Report) -> Iterator[dict[str, Any]]:
@@ -26,6 +27,7 @@ def report_rows(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _row(name: str, figures: Figures, report: Report) -> dict[str, Any]:
+    rate = figures.forecast
     return {
         "team": name,
         "since": instant(report.period.since),
@@ -46,6 +48,8 @@ def _row(name: str, figures: Figures, report: Report) -> dict[str, Any]:
         "reopen_rate": _rounded(figures.reopen_rate, 4),
         "open_now": figures.open,
         "overdue_now": figures.overdue,
+        "breaches_in_s": _rounded(rate.breaches_in, 0) if rate else None,
+        "drained_in_s": _rounded(rate.drained_in, 0) if rate else None,
     }
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import NullIf
 
 from dlq.models import DeadLetter, DeadLetterGroup, State
 
@@ -21,19 +22,28 @@ def other_teams(group_ids: Collection[int], tenant_ids: Collection[int] | None =
 
     ``tenant_ids``: look at their letters only.
     """
-    first = _open(tenant_ids).filter(group=OuterRef(OuterRef("pk"))).order_by("due_at", "pk")[:LOOKED_AT]
-    of_others = DeadLetter.objects.filter(pk__in=Subquery(first.values("pk"))).exclude(owner=OuterRef("owner"))
-    # One row for each group: grouped by nothing else, whatever the model's order is.
-    teams = of_others.order_by().values("group").annotate(teams=Count("owner", distinct=True)).values("teams")
-    groups = DeadLetterGroup.objects.filter(pk__in=group_ids).order_by("pk").annotate(teams=Subquery(teams))
+    first = _open(tenant_ids).filter(group=OuterRef("pk")).order_by("due_at", "pk")
+    others = first.values(other=NullIf("owner", OuterRef("owner")))[:LOOKED_AT]
+    groups = DeadLetterGroup.objects.filter(pk__in=group_ids).order_by("pk").annotate(teams=_Different(others))
     return {pk: count for pk, count in groups.values_list("pk", "teams") if count}
 
 
 def names_of_others(group: DeadLetterGroup, tenant_ids: Collection[int] | None = None) -> list[str]:
     """The teams other than its own that have open letters of the group, by name. One query."""
     first = _open(tenant_ids).filter(group=group).order_by("due_at", "pk")[:LOOKED_AT_OF_ONE]
-    of_others = DeadLetter.objects.filter(pk__in=Subquery(first.values("pk"))).exclude(owner=group.owner)
-    return list(of_others.order_by("owner").values_list("owner", flat=True).distinct())
+    return sorted(set(first.values_list("owner", flat=True)) - {group.owner})
+
+
+class _Different(Subquery):
+    """How many different values of ``other`` a query answers.
+
+    Counted over the very rows that it answers, and not over those whose ids are among them: until a database has
+    gathered its statistics again after a burst of deaths, it takes those few for none, and would look for them
+    anew for each letter of the group.
+    """
+
+    template = "(SELECT COUNT(DISTINCT other) FROM (%(subquery)s) AS looked_at)"
+    output_field = IntegerField()
 
 
 def _open(tenant_ids: Collection[int] | None) -> QuerySet[DeadLetter]:

@@ -19,7 +19,7 @@ from jobops.spreadsheets import csv_lines
 
 SHOWN = (
     "team", "drained", "on_time", "breaches", "median", "p95", "replay_success", "reopen_rate", "open_now",
-    "overdue_now",
+    "overdue_now", "breaches_in", "drained_in",
 )  # fmt: skip
 SHARES = ("on_time", "replay_success", "reopen_rate")
 
@@ -50,7 +50,8 @@ def run_report(command: OperatorCommand, options: dict[str, Any]) -> None:
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     """The row for people: times as durations, shares as per cent."""
     shares = {name: None if row[name] is None else f"{row[name]:.1%}" for name in SHARES}
-    return row | shares | {"median": _span(row["median_s"]), "p95": _span(row["p95_s"])}
+    spans = {name: _span(row[f"{name}_s"]) for name in ("median", "p95", "breaches_in", "drained_in")}
+    return row | shares | spans
 
 
 def _span(seconds: float | None) -> str | None:

@@ -17,6 +17,7 @@ from jobops.steward import (
     relay,
     replay_watch,
     retention,
+    statistics,
     waits,
 )
 from jobops.steward.limits import Limits
@@ -49,6 +50,7 @@ def duties() -> list[Duty]:
         Duty("bulk drafts clean-up", bulk.forget_drafts, every_s=300.0),
         # Not in a hurry: on SQLite each batch keeps all other writers waiting.
         Duty("retention", retention.run, every_s=5.0, eager=False),
+        Duty("statistics", statistics.run, every_s=5.0, eager=False),
         Duty("alerts", alerts.run, every_s=5.0, eager=False),
         Duty("alerts clean-up", alerts.forget, every_s=300.0),
     ]

@@ -56,6 +56,15 @@ def _at_this_rate(stands: Standing, forecast: Forecast) -> str:
     return "Nothing drained yet" if forecast.nothing_drained else "Not drained at this rate"
 
 
+def rate_words(forecast: Forecast) -> str:
+    """What comes of a team at this rate, under a heading that says so: ``breaches in 40 min``, ``drained in 2 h``."""
+    if forecast.breaches_in and not forecast.nothing_drained:
+        return f"breaches in {duration(forecast.breaches_in)}"
+    if forecast.drained_in is not None:
+        return f"drained in {duration(max(60.0, forecast.drained_in))}"
+    return "nothing drained in an hour" if forecast.nothing_drained else "not drained"
+
+
 def standing_line(
     stands: Standing | None,
     forecast: Forecast | None,

@@ -8,10 +8,11 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from dlq.clock.forecast import span_of
 from tenants.roles import Role
 from tests.browser.conftest import SignIn
 from tests.browser.test_look import WIDTHS, problems
-from tests.dlq.clock.clocks import group
+from tests.dlq.clock.clocks import group, spans
 from tests.web.world import World
 
 pytestmark = pytest.mark.look
@@ -24,7 +25,11 @@ def some_teams(world: World) -> None:
         ("billing", "exports", "a-team-with-a-name-as-long-as-teams-have-them-anywhere", "ops")
     ):
         title = f"{number} × 503 Service Unavailable from https://pay.example/v1/" + "charges" * 5
-        cause = group(title=title, owner=team, job_type="shop.jobs.send_the_monthly_invoice")
+        due = now + timedelta(minutes=number * 40 - 40)
+        cause = group(
+            title=title, owner=team, job_type="shop.jobs.send_the_monthly_invoice", open=2 + number, due_at=due
+        )
+        spans(cause, {span_of(now): ((9, 0), (0, 90), (9, 1), (0, 0))[number]})
         for hours in range(1, 4 + number * 9):
             died = now - timedelta(hours=hours * 2)
             state = ("resolved", "resolved", "discarded", "open")[hours % 4]

@@ -10,7 +10,7 @@ from dlq.clock.forecast import Forecast
 from dlq.clock.period import Period, last
 from dlq.clock.report import Figures, Report
 from dlq.clock.standing import Kind, Standing
-from jobops.web.clock_words import due_words, forecast_words, pause_words, standing_line
+from jobops.web.clock_words import due_words, forecast_words, pause_words, rate_words, standing_line
 from jobops.web.report_words import breach_words, percent_words, period_words, report_title
 
 NOW = datetime(2026, 3, 12, 3, 14, tzinfo=UTC)
@@ -105,3 +105,13 @@ def test_a_time_of_ones_own_is_named_by_its_days() -> None:
     assert named(date(2026, 3, 1), date(2026, 3, 12)) == "1 Mar to 12 Mar 2026"
     assert named(date(2025, 12, 1), date(2026, 3, 12)) == "1 Dec 2025 to 12 Mar 2026"
     assert named(date(2026, 3, 1), date(2026, 3, 1)) == "1 Mar 2026"
+
+
+def test_a_team_is_told_what_comes_at_this_rate() -> None:
+    assert rate_words(Forecast(2400.0, None, False)) == "breaches in 40\u00a0min"
+    assert rate_words(Forecast(None, 7200.0, False)) == "drained in 2\u00a0h"
+    assert rate_words(Forecast(0.0, 5.0, False)) == "drained in 1\u00a0min", (
+        "what is late already is drained all the same"
+    )
+    assert rate_words(Forecast(2400.0, None, True)) == "nothing drained in an hour"
+    assert rate_words(Forecast(0.0, None, False)) == "not drained"

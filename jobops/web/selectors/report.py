@@ -17,6 +17,7 @@ from dlq.clock.report import Figures, Report, report
 from dlq.drained_in import drained_during
 from dlq.retention import kept_since
 from jobops.web.charts import Bar, bar
+from jobops.web.clock_words import rate_words
 from jobops.web.remembered import Remembered
 from jobops.web.report_words import PERIOD_WORDS, breach_words, drained_words, percent_words, period_words, share_words
 
@@ -47,6 +48,7 @@ class Row:
     breaches: str
     replays: str
     reopened: str
+    rate: str
     query: str
     drained_url: str
     open_url: str
@@ -130,6 +132,7 @@ def _row(name: str, figures: Figures, period: Period) -> Row:
         breach_words(figures),
         percent_words(figures.replay_success),
         percent_words(figures.reopen_rate),
+        rate_words(figures.forecast) if figures.forecast else "",
         _query(period.as_params(), name),
         f"{reverse('dlq')}?{urlencode(letters | {'status': 'all', 'drained': drained_during(period)})}",
         f"{reverse('dlq')}?{urlencode(letters)}",

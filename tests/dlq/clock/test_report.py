@@ -14,13 +14,14 @@ from django.utils import timezone
 
 from dlq.clock.breaches import breached_causes
 from dlq.clock.draining import marks
+from dlq.clock.forecast import span_of
 from dlq.clock.pauses import pause
 from dlq.clock.period import Period, last
 from dlq.clock.report import Figures, report
 from dlq.clock.report_rows import COLUMNS, report_rows
 from dlq.clock.standing import letter_standing
 from dlq.models import DeadLetter, DeadLetterGroup, ReplayRun
-from tests.dlq.clock.clocks import group, letter
+from tests.dlq.clock.clocks import group, letter, spans
 from tests.dlq.letters import unsaved
 
 pytestmark = pytest.mark.django_db
@@ -204,3 +205,19 @@ def test_its_rows_have_all_columns_and_one_for_all_teams() -> None:
     assert all(tuple(row) == COLUMNS for row in rows)
     assert rows[-1]["drained"] == sum(row["drained"] for row in rows[:-1])
     assert len(list(report_rows(report(WEEK, NOW, "ops")))) == 1
+
+
+def test_a_team_has_the_forecast_of_its_causes_and_one_without_anything_to_drain_none() -> None:
+    for owner, died, drained_now in (("billing", 10, 300), ("ops", 0, 0), ("calm", 0, 5)):
+        cause = group(owner=owner, open=100 if owner != "calm" else 0, due_at=NOW + timedelta(minutes=40))
+        spans(cause, {span_of(NOW): (died, drained_now)})
+        if owner == "calm":
+            drained(1, 1, owner=owner, group=cause)
+        else:
+            letter(NOW, owner=owner, group=cause)
+    found = {row["team"]: (row["breaches_in_s"], row["drained_in_s"]) for row in report_rows(report(WEEK, NOW))}
+    assert found["ops"] == (2400, None)
+    assert found["billing"][0] is None
+    assert found["billing"][1] is not None
+    assert found["calm"] == found["(all teams)"] == (None, None)
+    assert report(WEEK, NOW, "ops").teams["ops"].forecast is not None
