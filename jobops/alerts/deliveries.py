@@ -1,7 +1,7 @@
 """Deliveries: which are due, whose turn it is, and how each went. One that is sent is never sent again.
 
-A message goes only when no earlier one of the same alert to the same channel is still waiting: an incident that was
-ended before it was opened would stay open for ever.
+A message goes only when no earlier one of the same subject to the same channel is still waiting: an incident that was
+ended before it was opened would stay open for ever, and one that began anew would be closed by the end of the last.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import F, Min, Q, Window
+from django.db.models import F, Q, Window
 from django.db.models.functions import RowNumber
 
 from jobops.alerts.channels.answers import Answer
@@ -46,12 +46,18 @@ def due(now: datetime, most: int) -> list[Delivery]:
     """Messages that may go now, at most ``most``: of each channel those first that failed least often, so that one that
     nobody takes keeps no other waiting, and no channel's before another's."""
     place = Window(RowNumber(), partition_by=F("channel_id"), order_by=[F("attempts").asc(), F("pk").asc()])
-    first = Window(Min("pk"), partition_by=[F("channel_id"), F("alert_id")])
-    # The state is written out, so that the index of waiting messages can be used by every database.
-    waiting = Delivery.objects.extra(where=["jobops_delivery.state = 'waiting'"]).annotate(place=place, first=first)
-    rows = (
-        waiting.filter(place__lte=LINE, pk=F("first")).select_related("channel__team").order_by("place", "channel_id")
-    )
+    # The state is written out, so that the index of waiting messages can be used by every database. Those that must
+    # wait for another one get no place: they could fill the line, and the other one never get into it.
+    waiting = Delivery.objects.extra(
+        where=[
+            "jobops_delivery.state = 'waiting'",
+            """jobops_delivery.id IN (
+                SELECT MIN(each.id) FROM jobops_delivery AS each
+                LEFT JOIN jobops_alert AS alert ON alert.id = each.alert_id
+                WHERE each.state = 'waiting' GROUP BY each.channel_id, alert.key)""",
+        ]
+    ).annotate(place=place)
+    rows = waiting.filter(place__lte=LINE).select_related("channel__team").order_by("place", "channel_id")
     return [row for row in rows if row.next_at <= now and (row.taken_until is None or row.taken_until <= now)][:most]
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from dlq.text import one_line
+from dlq.text import one_line, visible
 from jobops.alerts.claiming import claimed
 from jobops.alerts.judging import Judged, Look, Standing
 from jobops.alerts.models import Alert, Pending
@@ -185,10 +185,12 @@ def _resolve(this: Round, now: datetime) -> list[Alert]:
 
 
 def _set_shown(alert: Alert, each: Judged) -> None:
+    """Whatever bytes it was read from, no row may be one that the database refuses: the others would not be told of."""
     reading, limit = each.reading, each.limit
-    alert.scope = {name: value for name, value in reading.scope.items() if value not in ("", None)}
+    parts = {name: value for name, value in reading.scope.items() if value not in ("", None)}
+    alert.scope = {name: visible(value) if isinstance(value, str) else value for name, value in parts.items()}
     alert.severity = limit.severity or reading.severity or each.signal.severity
-    alert.owner = (limit.owner or reading.owner or settings.JOBOPS_DEFAULT_OWNER)[:100]
+    alert.owner = one_line(limit.owner or reading.owner or settings.JOBOPS_DEFAULT_OWNER, 100)
     alert.title, alert.detail = one_line(reading.title, 300), one_line(reading.detail, 1000)
     alert.path, alert.due_at = one_line(reading.path, 300), reading.due_at
     alert.threshold = limit.threshold or 0.0

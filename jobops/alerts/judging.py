@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
 
+from dlq.text import visible
 from jobops.alerts.rules import Limit, Limits
 from jobops.alerts.signals.base import Reading, Signal
 
@@ -74,11 +75,11 @@ def stands(value: float, limit: Limit, *, under: bool = False) -> Standing:
 
 
 def key_of(signal: str, subject: str) -> str:
-    """As ``Alert.key`` holds it: one that is too long ends in a digest of the whole."""
-    key = f"{signal}:{subject}".replace("\0", "")
+    """As ``Alert.key`` holds it, whatever bytes it was made of: one too long ends in a digest of the whole."""
+    key = visible(f"{signal}:{subject}")
     if len(key) <= LONGEST_KEY:
         return key
-    digest = sha256(key.encode(errors="backslashreplace")).hexdigest()[:16]
+    digest = sha256(key.encode()).hexdigest()[:16]
     return f"{key[: LONGEST_KEY - 17]}~{digest}"
 
 

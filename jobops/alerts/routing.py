@@ -93,18 +93,16 @@ def _addressed(
 ) -> list[tuple[Channel, list[Alert]]]:
     """Each channel with what it hears of, the most severe first. That somebody has it, or that it is over, is told also
     where the beginning was: the owner or the severity may be another one since."""
-    found: dict[int, list[Alert]] = {}
+    found: dict[int, dict[int, Alert]] = {}
     for alert in alerts:
         for channel in lines.channels_for(owner or alert.owner, alert.severity):
-            found.setdefault(channel.pk, []).append(alert)
+            found.setdefault(channel.pk, {})[alert.pk] = alert
     if event in (ACKNOWLEDGED, RESOLVED):
         by_id = {alert.pk: alert for alert in alerts}
         told = Delivery.objects.filter(alert__in=list(by_id)).order_by("alert", "channel")
         for alert_id, channel_id in told.values_list("alert", "channel").distinct():
-            heard = found.setdefault(channel_id, [])
-            if by_id[alert_id] not in heard:
-                heard.append(by_id[alert_id])
-    return [(channel, found[channel.pk]) for channel in lines.channels if found.get(channel.pk)]
+            found.setdefault(channel_id, {}).setdefault(alert_id, by_id[alert_id])
+    return [(channel, list(found[channel.pk].values())) for channel in lines.channels if found.get(channel.pk)]
 
 
 def _delivery(alert: Alert, channel: Channel, event: str, others: Sequence[Alert]) -> Delivery:

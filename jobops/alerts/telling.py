@@ -69,8 +69,8 @@ class Telling:
         the same subject began is closed where incidents are kept, and nobody is told that all is well."""
         standing = set(worse)
         told = [alert for alert in alerts if alert.notices]
+        self._notify([alert for alert in told if _overruled_by(alert) not in standing], RESOLVED)
         overruled = [alert for alert in told if _overruled_by(alert) in standing]
-        self._notify([alert for alert in told if alert not in overruled], RESOLVED)
         self._notify(overruled, RESOLVED, kinds={Channel.Kind.PAGERDUTY})
 
     def _escalate(self, firing: Iterable[Alert]) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -150,6 +153,46 @@ def test_what_is_shown_follows_what_is_read_but_a_number_alone_is_written_rarely
 def test_a_number_that_is_none_fires_nothing() -> None:
     evaluate(0, float("nan"))
     assert not Alert.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("subject", "fields"),
+    [
+        ("a\0b", {}),
+        ("\ud800", {}),
+        ("acme", {"scope": {"job_type": "a\0b"}}),
+        ("acme", {"scope": {"job_type": "\ud800"}}),
+        ("acme", {"owner": "a\0\udfff"}),
+    ],
+)
+def test_whatever_bytes_a_subject_is_made_of_it_and_the_others_are_told_of(
+    subject: str, fields: dict[str, Any]
+) -> None:
+    channel(team="")
+    kind = signal(for_s=60)
+    for minute in (0, 2):
+        evaluate(minute, {subject: 500, "other": 500}, kind, **fields)
+    assert Alert.objects.count() == 2
+    for each in Delivery.objects.all():
+        assert json.dumps(each.message, ensure_ascii=False).encode()
+
+
+def test_the_end_of_many_compares_no_alert_with_every_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel(kind="pagerduty", secret="x" * 32)
+    many = {f"t{number}": 500.0 for number in range(200)}
+    evaluate(0, many)
+    evaluate(1, {})
+    compared = []
+    equal = Alert.__eq__
+
+    def counted(self: Alert, other: object) -> bool:
+        compared.append(self)
+        return equal(self, other)
+
+    monkeypatch.setattr(Alert, "__eq__", counted)
+    evaluate(9, {})
+    assert told().count("resolved") == len(many)
+    assert len(compared) < len(many)
 
 
 STEPS = st.lists(

@@ -130,10 +130,10 @@ def retry_after_of(value: str | None) -> float | None:
     """Seconds from now that the header asks for, at most an hour; None for none and for what cannot be read."""
     text = (value or "").strip()
     if text.isascii() and text.isdigit():
-        return min(LONGEST_RETRY_AFTER_S, float(text[:6]))
+        return min(LONGEST_RETRY_AFTER_S, float(text[:400]))
     try:
         at = parsedate_to_datetime(text)
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, OverflowError):
         return None
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return min(LONGEST_RETRY_AFTER_S, max(0.0, (at - datetime.fromtimestamp(time.time(), UTC)).total_seconds()))

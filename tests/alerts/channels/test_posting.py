@@ -150,10 +150,28 @@ def test_garbage_instead_of_http_is_an_answer_too(receiver: Sink) -> None:
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("30", 30.0), ("0", 0.0), ("999999999", 3600.0), ("", None), ("soon", None), ("-5", None), ("1.5", None)],
+    [
+        ("30", 30.0),
+        ("0", 0.0),
+        ("999999999", 3600.0),
+        ("0000000090", 90.0),
+        ("", None),
+        ("soon", None),
+        ("-5", None),
+        ("1.5", None),
+    ],
 )
 def test_retry_after_in_seconds(value: str, seconds: float | None) -> None:
     assert retry_after_of(value) == seconds
+
+
+@pytest.mark.parametrize(
+    "value", ["Mon, 1 Jan 99999999999 00:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 -99999999999999999999"]
+)
+def test_a_retry_after_that_nobody_can_read_takes_nothing_back(receiver: Sink, value: str) -> None:
+    """Taken for a fault of ours, a message that has arrived would be sent again and again."""
+    receiver.headers = {"Retry-After": value}
+    assert post(receiver.url, b"{}", {}).ok
 
 
 def test_retry_after_as_a_date() -> None:

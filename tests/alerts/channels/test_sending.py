@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from datetime import timedelta
@@ -13,7 +14,7 @@ from django.utils import timezone
 from jobops.alerts import channels, deliveries, sending
 from jobops.alerts.channels import posting
 from jobops.alerts.channels.answers import Answer
-from jobops.alerts.deliveries import BACKOFF_S, MOST_ATTEMPTS, TAKE
+from jobops.alerts.deliveries import BACKOFF_S, LINE, MOST_ATTEMPTS, TAKE
 from jobops.alerts.models import Delivery
 from jobops.alerts.sending import send_due
 from tests.alerts.channels.conftest import alert_of, channel_of, delivery_of
@@ -99,6 +100,32 @@ def test_an_end_waits_for_its_beginning(receiver: Sink) -> None:
     while send_due():
         pass
     assert events(receiver) == [other.key, fired.key, resolved.key]
+
+
+def test_an_end_waits_for_its_beginning_also_where_many_do(receiver: Sink) -> None:
+    """A receiver was away for all of an outage: the ends, none of which was tried, must not fill the whole line."""
+    channel = channel_of(receiver.url)
+    alerts = [alert_of(key=f"k{number}") for number in range(LINE + 10)]
+    for alert in alerts:
+        delivery_of(channel, alert, attempts=1)
+    for alert in alerts:
+        delivery_of(channel, alert, "resolved")
+    while send_due():
+        pass
+    assert Delivery.objects.filter(state=State.SENT).count() == 2 * len(alerts)
+
+
+def test_the_next_episode_of_a_subject_waits_for_the_end_of_the_last(receiver: Sink) -> None:
+    """Both are one incident to PagerDuty: a late end would close the one that is open."""
+    channel = channel_of(receiver.url, "pagerduty")
+    over = alert_of(state="resolved", resolved_at=timezone.now())
+    delivery_of(channel, over, "resolved", attempts=3, next_at=timezone.now() + timedelta(seconds=120))
+    delivery_of(channel, alert_of())
+    assert send_due() == 0
+    later(121)
+    while send_due():
+        pass
+    assert [json.loads(got.body)["event_action"] for got in receiver.got] == ["resolve", "trigger"]
 
 
 def test_a_message_that_nobody_takes_keeps_no_other_waiting(receiver: Sink) -> None:
