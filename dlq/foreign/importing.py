@@ -53,18 +53,17 @@ def take_over(
     """
     report, seen = report or Report(), seen or Seen()
     for queue in wish.queues or commands.queues(thorough=thorough):
-        place = 0
-        while not stopping() and (page := commands.page(queue, place, PAGE)):
-            removed = _portion(commands, wish, queue, seen.new(queue, page), report)
-            place += len(page) - removed
+        for page in commands.pages(queue, PAGE):
+            if stopping():
+                break
+            _portion(commands, wish, queue, seen.new(queue, page), report)
             if wish.leave:
                 seen.add(queue, page)
     return report
 
 
-def _portion(commands: Commands, wish: Wish, queue: str, ids: Sequence[bytes], report: Report) -> int:
-    """Deal with these failures; answers how many of them are not in the registry any more."""
-    removed, rest = 0, list(ids)
+def _portion(commands: Commands, wish: Wish, queue: str, ids: Sequence[bytes], report: Report) -> None:
+    rest = list(ids)
     while rest:
         entries = commands.read(queue, rest)
         rest = rest[len(entries) :]
@@ -77,8 +76,7 @@ def _portion(commands: Commands, wish: Wish, queue: str, ids: Sequence[bytes], r
                 records.append(each)
             else:
                 report.skipped[_why(entry.state, each)] += 1
-        removed += _deal_with(commands, wish, queue, records, report)
-    return removed
+        _deal_with(commands, wish, queue, records, report)
 
 
 def _why(state: str, each: Record | None) -> str:
@@ -91,7 +89,7 @@ def _why(state: str, each: Record | None) -> str:
     }.get(state, "what stands in its place is no record of RQ's")
 
 
-def _deal_with(commands: Commands, wish: Wish, queue: str, records: Sequence[Record], report: Report) -> int:
+def _deal_with(commands: Commands, wish: Wish, queue: str, records: Sequence[Record], report: Report) -> None:
     known = known_of(wish.source.name, [each.rq_id for each in records])
     new = [each for each in records if each.rq_id not in known]
     anew = [each for each in records if each.rq_id in known and not known[each.rq_id].has(each)]
@@ -100,18 +98,15 @@ def _deal_with(commands: Commands, wish: Wish, queue: str, records: Sequence[Rec
         report.known += before
         for each in (*new, *anew):
             report.count(each)
-        return 0
+        return
     stored = store(wish, [(each, 1) for each in new], report)
     # What the source says now was said after what the database knows: an older failure is never taken for a new one.
     for each in _still_so(commands, queue, anew):
         stored += store_again(wish, each, known[each.rq_id], report)
     report.known += before
     done = [*stored, *(each for each in records if each.rq_id in known and known[each.rq_id].has(each))]
-    if wish.leave or not done:
-        return 0
-    taken = commands.take(queue, [each.failure for each in done])
-    report.removed += taken
-    return taken
+    if not wish.leave:
+        report.removed += commands.take(queue, [each.failure for each in done])
 
 
 def _still_so(commands: Commands, queue: str, records: Sequence[Record]) -> Iterable[Record]:

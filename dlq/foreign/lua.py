@@ -69,27 +69,33 @@ if status ~= '' and status ~= 'failed' and status ~= 'stopped' and status ~= 'ca
 if redis.call('HEXISTS', key, 'data') == 0 then
   for i = 7, #ARGV, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
 end
+-- What may be of another kind than RQ makes it is asked for first: what failed half-way would lose the job there.
+local limit, at_once = redis.call('HGET', key, 'rate_limit_key'), redis.call('HGET', key, 'rate_limit_concurrency')
+local most = limit and tonumber(at_once or '')
+local allowed = most and prefix .. ':rl:' .. limit .. ':allowed'
+local is_full = most and redis.call('ZCARD', allowed) >= most
+local ttl = tonumber(redis.call('HGET', key, 'ttl') or '')
+redis.call('LLEN', prefix .. ':queue:' .. queue)
+redis.call('ZCARD', prefix .. ':failed:' .. queue)
+redis.call('ZCARD', prefix .. ':canceled:' .. queue)
 redis.call('HSET', key, 'status', 'queued', 'started_at', '', 'ended_at', '', 'enqueued_at', now, 'origin', queue)
 redis.call('HDEL', key, 'exc_info')
 local least, kept = tonumber(ARGV[6]), tonumber(redis.call('HGET', key, 'result_ttl') or '')
 if kept and kept >= 0 and kept < least then redis.call('HSET', key, 'result_ttl', least) end
-local ttl = tonumber(redis.call('HGET', key, 'ttl') or '')
-if ttl and ttl > 0 then redis.call('EXPIRE', key, ttl) else redis.call('PERSIST', key) end
+if ttl and ttl > 0 and ttl < 1e9 then redis.call('EXPIRE', key, math.ceil(ttl)) else redis.call('PERSIST', key) end
 redis.call('PERSIST', key .. ':dependents')
 redis.call('PERSIST', key .. ':dependencies')
 local was_left = redis.call('ZREM', prefix .. ':failed:' .. queue, id)
 redis.call('ZREM', prefix .. ':canceled:' .. queue, id)
 redis.call('SADD', prefix .. ':queues', prefix .. ':queue:' .. queue)
-local limit, at_once = redis.call('HGET', key, 'rate_limit_key'), redis.call('HGET', key, 'rate_limit_concurrency')
-local allowed = limit and prefix .. ':rl:' .. limit .. ':allowed'
-if limit and at_once and redis.call('ZCARD', allowed) >= tonumber(at_once) then
+if is_full then
   -- As RQ's own: it waits for a place, which whoever leaves one gives it.
   redis.call('HSET', key, 'status', 'rate_limited')
   redis.call('SADD', prefix .. ':rl-keys', limit)
   redis.call('HSET', prefix .. ':rl:' .. limit, 'concurrency', at_once)
   redis.call('ZADD', prefix .. ':rl:' .. limit .. ':rate_limited', redis.call('TIME')[1], id)
 else
-  if limit and at_once then
+  if most then
     redis.call('SADD', prefix .. ':rl-keys', limit)
     redis.call('HSET', prefix .. ':rl:' .. limit, 'concurrency', at_once)
     redis.call('ZADD', allowed, redis.call('TIME')[1], id)

@@ -5,7 +5,7 @@ Keys are RQ's own (``<prefix>:job:<id>``, ``<prefix>:failed:<queue>``, …) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from redis import Redis
@@ -96,10 +96,17 @@ class Commands:
             found |= {key[len(failed) :] for key in keys}
         return sorted(name.decode() for name in found if _is_text(name))
 
-    def page(self, queue: str, begin: int, count: int) -> list[tuple[bytes, float]]:
-        """Ids of the registry with their scores, from this place on."""
-        told = self.client.zrange(self.registry(queue), begin, begin + count - 1, withscores=True)
-        return [(rq_id, float(score)) for rq_id, score in cast("list[tuple[bytes, float]]", told)]
+    def pages(self, queue: str, count: int) -> Iterator[list[tuple[bytes, float]]]:
+        """Ids of the registry with their scores, about ``count`` at once; all that stay there, whoever takes others out
+        meanwhile: a place in their order would pass over some."""
+        cursor = 0
+        while True:
+            cursor, page = cast(
+                "tuple[int, list[tuple[bytes, float]]]", self.client.zscan(self.registry(queue), cursor, count=count)
+            )
+            yield page
+            if not cursor:
+                return
 
 
 def _entry(told: Sequence[Any]) -> Entry:

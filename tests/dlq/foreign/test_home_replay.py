@@ -170,6 +170,35 @@ def test_one_that_somebody_requeued_at_home_is_not_run_twice(plain: PlainRQ, men
     assert plain.waiting() == waiting
 
 
+@pytest.mark.parametrize(
+    ("fields", "odd", "refuses"),
+    [
+        ({"rate_limit_key": "k", "rate_limit_concurrency": "many"}, "", False),
+        ({"ttl": "7.5"}, "", False),
+        ({"ttl": "inf"}, "", False),
+        ({}, "rq:queue:default", True),
+        ({"rate_limit_key": "k", "rate_limit_concurrency": "1"}, "rq:rl:k:allowed", True),
+    ],
+)
+def test_a_push_that_its_source_refuses_changes_nothing_there(
+    plain: PlainRQ, fields: dict[str, str], odd: str, *, refuses: bool
+) -> None:
+    """Else its job would be queued by its own word, and in no queue: no later replay could ever begin."""
+    letter = failed_letter(plain, leave=True)
+    key = f"rq:job:{ForeignJob.objects.get().rq_id}"
+    if fields:
+        plain.redis.hset(key, mapping=fields)
+    if odd:
+        plain.redis.set(odd, "of another kind")
+
+    run = replay(letter)
+
+    run.refresh_from_db()
+    assert (run.state == "refused") is refuses
+    assert plain.redis.hget(key, "status") == (b"failed" if refuses else b"queued")
+    assert len(plain.failed()) == refuses
+
+
 def test_a_job_that_is_gone_is_lost_and_says_so(plain: PlainRQ, look: Look) -> None:
     run = replay(failed_letter(plain))
     Job.fetch(ForeignJob.objects.get().rq_id, connection=plain.redis).delete()

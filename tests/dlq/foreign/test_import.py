@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -82,6 +83,28 @@ def test_two_at_once_make_one_letter_of_each(plain: PlainRQ) -> None:
     assert DeadLetter.objects.count() == ForeignJob.objects.count() == 301
     assert plain.failed() == []
     assert list(differences()) == []
+
+
+def test_what_another_import_takes_out_meanwhile_makes_this_one_pass_over_nothing(
+    plain: PlainRQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one is killed after its first page."""
+    job = plain.enqueue(EXPLODE, "x")
+    plain.work()
+    plain.copies(job, 2 * importing.PAGE)
+    deal, others = importing._portion, list[bool]()
+
+    def portion(*args: Any) -> Any:
+        if not others:
+            others.append(True)
+            stop, wish = iter([False]), Wish(source=plain.source, by="command:other")
+            importing.take_over(plain.commands, wish, stopping=lambda: next(stop, True))
+        return deal(*args)
+
+    monkeypatch.setattr(importing, "_portion", portion)
+    plain.take_over()
+    assert plain.failed() == []
+    assert ForeignJob.objects.count() == 2 * importing.PAGE + 1
 
 
 def test_a_dry_run_counts_and_writes_nothing(plain: PlainRQ) -> None:
