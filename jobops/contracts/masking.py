@@ -97,7 +97,8 @@ def _argument(job_type: JobType | None, name: str, value: Any, secrets: Secrets)
     if secrets.instead or _is_redacted(job_type, name):
         return Argument(name, DOTS, True)
     hidden = masked_value(value, secrets)
-    return Argument(name, hidden, hidden != value)
+    # As text: a Decimal that is no number equals nothing, not even itself, and one of them cannot even be asked.
+    return Argument(name, hidden, repr(hidden) != repr(value))
 
 
 def _is_redacted(job_type: JobType | None, name: str) -> bool:

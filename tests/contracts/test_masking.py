@@ -47,6 +47,15 @@ def test_arguments_are_masked_by_contract_by_name_and_by_form() -> None:
     assert not any(each.masked for each in shown_arguments(charge.job_type, (5, "n"), {"token": "t"}, mask=False))
 
 
+@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("sNaN"), [{"rate": Decimal("sNaN")}]])
+def test_a_decimal_that_is_no_number_is_shown_as_it_is(value: Any) -> None:
+    @job(**GOOD)
+    def rate(value: Any) -> None: ...
+
+    [shown] = shown_arguments(rate.job_type, (value,), {})
+    assert (repr(shown.value), shown.masked) == (repr(value), False)
+
+
 def test_a_long_text_without_spaces_is_masked_in_no_time() -> None:
     """PX-05: what it costs grows with the text, not with its square."""
     text = "y" * 3_000_000

@@ -79,6 +79,14 @@ def test_the_button_is_there_for_who_may_and_says_why_for_who_may_not(
     assert granted(world, Role.STAFF_VIEWER, "edit_payload").get(url(letter)).status_code == 403
 
 
+def test_a_decimal_that_is_no_number_is_shown(world: World, acme: Tenant, editor: Client) -> None:
+    number = {"__jobops__": "decimal", "v": "sNaN"}
+    letter = world.letter(acme, payload=json.dumps({"args": [], "kwargs": {"number": number}}))
+    assert "sNaN" in page(editor, f"/dlq/{letter.pk}/")
+    assert "sNaN" in page(editor, url(letter))
+    assert "1 argument would change" in page(editor, url(letter, "preview/"), {"value.number": '{"$decimal": "NaN"}'})
+
+
 def test_a_masked_value_is_never_sent_and_is_kept(letter: DeadLetter, editor: Client) -> None:
     text = page(editor, url(letter))
     assert "Keep the value that it has" in text
