@@ -42,6 +42,15 @@ class Round:
         """Two queries."""
         self.open = {each.key: each for each in Alert.objects.filter(resolved_at__isnull=True).order_by("pk")}
         self.pending = {each.key: each for each in Pending.objects.all()}
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """What was written by a clock that was ahead begins now: else nothing would fire until it has come round."""
+        ahead = [each for each in self.pending.values() if each.since > self.now]
+        for each in ahead:
+            each.since = self.now
+        if ahead:
+            Pending.objects.filter(pk__in=[each.key for each in ahead]).update(since=self.now)
 
     def begins(self) -> list[Judged]:
         """What is over its threshold for long enough, and has no episode yet."""
@@ -172,12 +181,13 @@ def _resolve(this: Round, now: datetime) -> list[Alert]:
     for alert in this.calm():
         signal, each = SIGNALS.get(alert.signal), this.look.judged.get(alert.key)
         calm_s = each.limit.calm_s if each is not None else signal.calm_s if signal is not None else 0
-        if alert.calm_since is None:
+        if alert.calm_since is None or alert.calm_since > now:  # the clock was set back
             calmed.append(alert.pk)
             alert.calm_since = now
         if (now - alert.calm_since).total_seconds() >= calm_s:
             over.append(alert)
-    Alert.objects.filter(pk__in=calmed, resolved_at__isnull=True, calm_since__isnull=True).update(calm_since=now)
+    fresh = Q(calm_since__isnull=True) | Q(calm_since__gt=now)
+    Alert.objects.filter(fresh, pk__in=calmed, resolved_at__isnull=True).update(calm_since=now)
     ended = claimed(over, Q(resolved_at__isnull=True), state=Alert.State.RESOLVED, resolved_at=now, seen_at=now)
     for alert in over:  # also those that somebody else has ended, who tells of it
         alert.state, alert.resolved_at = Alert.State.RESOLVED, now

@@ -67,7 +67,8 @@ class Sources:
 
     def ended_lately(self, signal: str, within: timedelta) -> dict[str, datetime]:
         """When the newest episode of each key of this signal was over, if that was so lately."""
-        over = Alert.objects.filter(signal=signal, resolved_at__gte=self.now - within).order_by()
+        lately = (self.now - within, self.now)  # one that ended in the future, by a clock since set back, tells nothing
+        over = Alert.objects.filter(signal=signal, resolved_at__range=lately).order_by()
         return dict(over.values_list("key").annotate(Max("resolved_at")))
 
     def age_s(self, since: datetime | None, what: str) -> float:

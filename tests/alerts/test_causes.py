@@ -59,6 +59,21 @@ def test_a_cause_is_over_when_it_is_drained_and_news_again_when_it_comes_back(en
     assert told() == ["fired", "resolved", "fired"]
 
 
+def test_a_cause_that_comes_back_after_a_clock_was_set_back_is_news(engine: Engine) -> None:
+    channel("payments")
+    cause(5)
+    now = timezone.now()
+    evaluate(engine, now, only={"new_cause"})
+    DeadLetterGroup.objects.update(open=0, resolved=5, due_at=None, state="drained")
+    for minute in (61, 63):
+        evaluate(engine, now + timedelta(minutes=minute), only={"new_cause"})
+    later = now + timedelta(minutes=10)
+    back = {"reopened_at": later, "last_seen_at": later}
+    DeadLetterGroup.objects.update(open=1, due_at=later + DAY, state="active", **back)
+    evaluate(engine, later, only={"new_cause"})
+    assert told() == ["fired", "resolved", "fired"]
+
+
 def test_what_is_taken_back_of_a_drained_cause_is_no_news(engine: Engine) -> None:
     channel("payments")
     cause(5)

@@ -155,6 +155,18 @@ def test_a_number_that_is_none_fires_nothing() -> None:
     assert not Alert.objects.exists()
 
 
+def test_a_clock_that_is_set_back_keeps_nothing_from_firing_nor_from_ending() -> None:
+    kind = signal(name="retry_rate", for_s=300)
+    evaluate(60, 500, kind)
+    for minute in (0, 5):
+        evaluate(minute, 500, kind)
+    assert alert().since == at(5)
+    evaluate(65, 0, kind)
+    for minute in (6, 11):
+        evaluate(minute, 0, kind)
+    assert alert().resolved_at == at(11)
+
+
 @pytest.mark.parametrize(
     ("subject", "fields"),
     [
