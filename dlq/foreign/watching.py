@@ -41,6 +41,7 @@ Run = ReplayRun.State
 
 GONE = "its job is gone at its source"
 NEVER_ARRIVED = "its source did not take it for a day"
+TOO_LARGE = "it failed again there, and its record is too large to be read"
 SILENT = "its source did not answer for a day"
 ENDS = {"finished": Run.SUCCEEDED, "canceled": Run.CANCELLED}
 DIED = ("failed", "stopped")
@@ -129,6 +130,9 @@ def _retell(commands: Commands, source: Source, run: ReplayRun, look: Look) -> b
     Answers False if another round must tell: the failure is gone since, or sent back to run."""
     foreign: ForeignJob = run.letter.foreign
     entry = commands.read(foreign.queue, [foreign.rq_id.encode()])[0]
+    if entry.state == "large":
+        _conclude([run], TOO_LARGE)
+        return True
     record = record_of(entry, foreign.queue) if entry.state == "there" else None
     if record is None or record.text("status") not in DIED or not _told(source, run, record):
         return False

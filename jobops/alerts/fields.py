@@ -139,15 +139,6 @@ def _owner(value: object) -> str:
     return text
 
 
-_CLEANERS: dict[str, Callable[[object], Any]] = {
-    "threshold": _threshold,
-    "for_s": _for_s,
-    "severity": _severity,
-    "owner": _owner,
-    "enabled": bool,
-}
-
-
 def _globs(given: Mapping[str, Any], names: tuple[str, ...], model: Any) -> dict[str, str]:
     values = {}
     for name in names:

@@ -211,6 +211,18 @@ def test_a_job_that_is_gone_is_lost_and_says_so(plain: PlainRQ, look: Look) -> N
     assert "gone at its source" in letter.note
 
 
+def test_one_whose_record_has_grown_too_large_is_lost_and_says_so(plain: PlainRQ, look: Look) -> None:
+    """Else its letter would be replaying for ever."""
+    run = replay(failed_letter(plain))
+    plain.work()
+    plain.redis.hset(f"rq:job:{ForeignJob.objects.get().rq_id}", "meta", b"x" * 5_000_000)
+    look()
+    run.refresh_from_db()
+    letter = DeadLetter.objects.get()
+    assert (run.state, letter.state) == ("lost", "open")
+    assert "too large" in letter.note
+
+
 def test_a_job_that_keeps_no_result_is_seen_to_succeed(plain: PlainRQ, look: Look) -> None:
     plain.enqueue(CHARGE, "customer-4711", 5, result_ttl=0)
     plain.work()
