@@ -10,8 +10,9 @@ from dlq.among import Among
 from dlq.bulk_records import record_bulk
 from dlq.changing import SCHEDULER
 from dlq.inserting import AWAY
-from dlq.locking import lock_letters
+from dlq.locking import lock_groups, lock_letters
 from dlq.models import BulkAction, BulkMember, DeadLetter
+from dlq.owners.turn import while_deciding
 from dlq.rows import update_rows
 from dlq.text import one_line
 from tenants.services import Actor
@@ -58,6 +59,9 @@ def carefully(batch: Batch, letters: Sequence[DeadLetter], read: Read = lock_let
             raise
         log.exception("a batch of %d letters failed; they are tried one by one", len(letters))
     outcome: dict[int, str] = {}
+    # All that the batch would take after its letters: letter by letter, groups would be taken in no order.
+    while_deciding()
+    lock_groups({letter.group_id for letter in letters if letter.group_id is not None})
     for letter in read([letter.pk for letter in letters]):
         try:
             with transaction.atomic():

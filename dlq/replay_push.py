@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from dlq.errors import NotReplayable
@@ -58,7 +58,7 @@ def push(jobs: Sequence[NewJob]) -> dict[str, str]:
     if refused:
         log.warning("%d job(s) of a replay wait in the outbox: Redis refuses them at present", len(refused))
         outbox.write(refused)
-    _sent([job.id for job in jobs])
+    note_sent([job.id for job in jobs])
     return {
         job.id: str(answer.state) if isinstance(answer, Enqueued) else "outbox"
         for job, answer in zip(jobs, answers, strict=True)
@@ -95,16 +95,14 @@ def push_again(runs: Sequence[ReplayRun]) -> dict[int, str]:
     return impossible
 
 
-def _sent(job_ids: Sequence[str]) -> None:
-    table, at = connection.ops.quote_name(ReplayRun._meta.db_table), timezone.now() + CHECK_AFTER
-    check_at = connection.ops.adapt_datetimefield_value(at)
-    with transaction.atomic(), connection.cursor() as cursor:
-        for start in range(0, len(job_ids), CHUNK):
-            some = job_ids[start : start + CHUNK]
-            marks = ", ".join(["%s"] * len(some))
-            # An end may have been faster: its note stays.
-            cursor.execute(
-                f"UPDATE {table} SET note = '', check_at = %s"  # noqa: S608 - our own names
-                f" WHERE state = 'running' AND note = %s AND job_id IN ({marks})",
-                [check_at, UNSENT, *some],
-            )
+def note_sent(job_ids: Sequence[str], look_after: timedelta = CHECK_AFTER) -> None:
+    """Note that the jobs of these runs have arrived; the watch looks for them after that time. An end may have been
+    faster: its note stays."""
+    unsent = ReplayRun.objects.filter(state=ReplayRun.State.RUNNING, note=UNSENT)
+    at = timezone.now() + look_after
+    for start in range(0, len(job_ids), CHUNK):
+        with transaction.atomic():
+            # In one order, as whoever ends them takes them: or the two might wait for each other.
+            found = unsent.filter(job_id__in=job_ids[start : start + CHUNK]).order_by("pk").values_list("pk", flat=True)
+            locked = list(found.select_for_update(no_key=True))
+            ReplayRun.objects.filter(pk__in=locked).update(note="", check_at=at)

@@ -15,6 +15,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 
 from tenants.admin_base import ReadOnly, Recorded
+from tenants.parting import people_go
 from tenants.recorded import record_membership
 
 if TYPE_CHECKING:
@@ -51,9 +52,16 @@ class UserAdmin(Recorded, DjangosUserAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with transaction.atomic():
+            people_go([obj.pk])
             for membership in obj.memberships.select_related("user", "tenant"):
                 record_membership(membership, request.user, membership.role, "")
             super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        with transaction.atomic():
+            # Of all of them before the first goes: what is taken one person after the other is taken in no order.
+            people_go(list(queryset.values_list("pk", flat=True)))
+            super().delete_queryset(request, queryset)
 
     @method_decorator(sensitive_post_parameters())
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002 - Django calls it so

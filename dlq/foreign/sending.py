@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from django.db import transaction
 from django.utils import timezone
 from redis.exceptions import RedisError, ResponseError
 
@@ -19,7 +18,7 @@ from dlq.foreign.records import unpacked
 from dlq.foreign.scripts import Commands
 from dlq.foreign.sources import SourceError, sources
 from dlq.models import ForeignJob, ReplayRun
-from dlq.replay_push import UNSENT
+from dlq.replay_push import note_sent
 from jobops.engine.link import is_away
 
 log = logging.getLogger(__name__)
@@ -86,13 +85,9 @@ def _push(commands: Commands, run: ReplayRun) -> str:
 
 
 def _note(sent: Sequence[ReplayRun], refused: Sequence[Ending]) -> None:
-    with transaction.atomic():
-        if refused:
-            settle(refused)
-        ids = sorted(run.pk for run in sent)
-        # An end may have been faster: its note stays.
-        waiting = ReplayRun.objects.filter(pk__in=ids, state=ReplayRun.State.RUNNING, note=UNSENT)
-        waiting.update(note="", check_at=timezone.now() + LOOK_AFTER)
+    # Each in a transaction of its own: who ends a run takes its group after it, and never a run after a group.
+    note_sent([run.job_id for run in sent], LOOK_AFTER)
+    settle(refused)
 
 
 def _by_source(replays: Sequence[str]) -> dict[str, list[ReplayRun]]:
