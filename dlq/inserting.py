@@ -1,10 +1,10 @@
 """New letters into the table, with their groups and search texts: what is there already is left as it is."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
 from dlq.causes.counting import attach, count_new
 from dlq.causes.fingerprint import print_of
@@ -56,9 +56,7 @@ def insert(
     texts = {key_of(letter): _search_text(letter, shown) for letter, shown in zip(letters, seen, strict=True)}
     prints = [print_of(letter, shown) for letter, shown in zip(letters, seen, strict=True)]
     with transaction.atomic(durable=True):
-        slugs = {letter.tenant_slug for letter in letters}
-        # A tenant deleted between this look and the commit fails the batch; the second look, singly, misses it.
-        tenants = {tenant.slug: tenant for tenant in Tenant.objects.filter(slug__in=slugs).only("pk", "slug")}
+        tenants = _tenants({letter.tenant_slug for letter in letters})
         for letter in letters:
             tenant = tenants.get(letter.tenant_slug)
             letter.tenant_id = tenant.pk if tenant is not None and belongs(letter.tenant_uid, tenant) else None
@@ -71,6 +69,20 @@ def insert(
         beside(new)
         count_new(new)
         return inserted.keys() | _there_before(letters, inserted)
+
+
+def _tenants(slugs: Collection[str]) -> dict[str, Tenant]:
+    """Those that there are, by slug, for nobody to delete until the transaction ends: taken before all else.
+
+    PostgreSQL would take them at the commit, when the groups are taken, too; whoever deletes a tenant has it then, and
+    waits for what is the tenant's of those groups.
+    """
+    rows = Tenant.objects.filter(slug__in=slugs).only("pk", "slug").order_by("pk")
+    if connection.vendor != "postgresql" or not slugs:
+        return {tenant.slug: tenant for tenant in rows}
+    sql, params = rows.query.sql_with_params()
+    # As a foreign key does, so that whoever changes anything else of them need not wait.
+    return {tenant.slug: tenant for tenant in Tenant.objects.raw(f"{sql} FOR KEY SHARE", params)}
 
 
 def _inserted(letters: Sequence[DeadLetter], keys: Mapping[Key, int]) -> list[DeadLetter]:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from dlq.bulk_batch import carefully
 from dlq.endings import Ending
 from dlq.foreign import sending
+from dlq.inserting import insert
 from dlq.locking import lock_letters
 from dlq.models import DeadLetter, DeadLetterGroup, ReplayRun
 from dlq.owners.group_hands import group_assign
@@ -25,7 +26,7 @@ from dlq.services import discard_batch
 from jobops.engine.client import Engine
 from tenants.models import Tenant
 from tenants.roles import Role
-from tests.dlq.letters import letter, states
+from tests.dlq.letters import letter, states, unsaved
 from tests.dlq.replays import replaying
 from tests.dlq.test_watch_locks import blocked, in_thread
 from tests.tenants.people import person
@@ -109,6 +110,24 @@ def test_a_batch_that_is_done_letter_by_letter_takes_all_its_groups_first(acme: 
         carefully(batch, lock_letters([later.pk, sooner.pk]))
     assert sees == [False, False]
     assert states([later, sooner]) == ["discarded"] * 2
+
+
+def test_an_intake_that_waits_for_a_tenant_has_no_group(acme: Tenant) -> None:
+    """Which its deletion would wait for, as it has the tenant."""
+    letter(acme)
+    group, sees = DeadLetterGroup.objects.get(), list[bool]()
+    with transaction.atomic():
+        Tenant.objects.select_for_update().get(pk=acme.pk)
+        thread = in_thread(lambda: insert([unsaved(None, tenant_slug="acme")]))
+        wait_for(blocked, what="it to wait")
+        sees.append(is_free(group))
+    thread.join(timeout=30)
+    assert sees == [True]
+    assert list(DeadLetter.objects.values_list("tenant", flat=True)) == [acme.pk] * 2
+
+
+def test_an_intake_of_nothing(both: Engine) -> None:
+    assert insert([]) == set()
 
 
 def test_what_people_have_is_let_go_of_by_id_when_their_accounts_are_deleted(acme: Tenant) -> None:
