@@ -81,6 +81,10 @@ class Keys:
         """string: the cell's random name; another one than before tells of a flush or a restore."""
         return f"{self.prefix}:cell:epoch"
 
+    def mark(self) -> str:
+        """string: the newest of the marks that the database notes down too; one behind it tells of a restore."""
+        return f"{self.prefix}:cell:mark"
+
     def tenant(self, slug: str) -> str:
         """hash: weight, cap, cap:<lane>, depth_limit, paused, intake_closed, rate (count), rate_per (ms), tokens,
         tokens_at (us), held (1: some of it waits at gates), and vt:<lane>, its virtual times (us)."""

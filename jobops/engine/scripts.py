@@ -275,6 +275,15 @@ class Scripts(WatchCommands, MendCommands, LimitCommands, EffectCommands, Contro
         """The cell's random name, made when missing: another one than before means Redis was flushed or restored."""
         return str(self._call("epoch", token_hex(16)).decode())
 
+    def epoch_mark(self, known: int, most_behind: int) -> tuple[str, int]:
+        """Makes the next mark, after the one that the database knows. Answers the epoch and that mark.
+
+        The epoch is another one than before if Redis was more than ``most_behind`` marks behind: set back to an older
+        state of its own.
+        """
+        epoch, mark = self._call("epoch_mark", token_hex(16), known, most_behind)
+        return epoch.decode(), int(mark)
+
     def wait_for_wake(self, lanes: Sequence[str], wait_ms: int) -> bool:
         """Blocks until there may be work in these lanes, at most ``wait_ms``. True: woken."""
         return self.redis.blpop([self.keys.wake(lane) for lane in lanes], timeout=max(0.01, wait_ms / 1000)) is not None

@@ -8,11 +8,14 @@ from django.db import models
 class CellState(models.Model):
     """The one row that says which Redis data set the database belongs to.
 
-    Redis holds the same random ``epoch``; when the two differ, one of them was flushed or restored.
+    Redis holds the same random ``epoch``; when the two differ, one of them was flushed or restored. Both note down the
+    same ``mark`` every few seconds; a Redis that is far behind was set back to an older state of its own.
     """
 
     epoch = models.CharField(max_length=64, blank=True)
     epoch_seen_at = models.DateTimeField(null=True, blank=True)
+    mark = models.PositiveBigIntegerField(default=0)
+    marked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         verbose_name = "cell state"

@@ -1,7 +1,8 @@
 """Policies: the database is the truth, and Redis gets back what it lost or missed.
 
 Redis holds a random epoch, and so does the database. When they differ, Redis was flushed or restored, or the database
-was: then everything is pushed again.
+was: then everything is pushed again. A Redis that was restored to an older state of its own has the same epoch; but it
+is behind the marks of which the database knows, and is given another one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from django.db import Error as DatabaseError
 from django.utils import timezone
@@ -26,22 +28,31 @@ from tenants.policy import policy_of, push_all, push_slug, push_stale
 
 log = logging.getLogger("jobops.steward")
 
+MARK_EVERY = timedelta(seconds=5)
+MOST_BEHIND = 4
+"""Marks that a Redis may be behind: the last seconds before a crash or a failover, which its settings may cost."""
+
 
 def run(context: Context) -> int:
     """Look at the epoch and push what changed; answers how many policies were pushed."""
     return check_epoch(context.engine) + push_stale(EnginePolicyPusher())
 
 
-def check_epoch(engine: Engine) -> int:
-    """Push everything if Redis is not the one that the database knows; answers how many policies were pushed."""
-    epoch = engine.scripts.epoch()
+def check_epoch(engine: Engine, *, at_once: bool = False) -> int:
+    """Push everything if Redis is not the one that the database knows; answers how many policies were pushed.
+
+    Whether it was set back is looked at every few seconds, or ``at_once``.
+    """
     state = CellState.objects.filter(pk=1).first()
+    is_due = state is not None and (at_once or _is_due(state))
+    epoch = _marked(engine, state) if state is not None and is_due else engine.scripts.epoch()
     if state is not None and state.epoch == epoch:
         return 0
     if state is not None and state.epoch:
         log.error(
             "Redis was flushed or restored, or the database was (epoch %s, expected %s): "
-            "lanes and policies are pushed again; jobs that waited in a flushed Redis are gone",
+            "lanes and policies are pushed again; jobs that waited in a flushed Redis are gone, and what ended since "
+            "the state that was restored may run again",
             epoch, state.epoch,
         )  # fmt: skip
     engine.scripts.set_lanes(engine.lanes)
@@ -58,11 +69,28 @@ def check_epoch(engine: Engine) -> int:
     return pushed
 
 
+def is_set_back(mark: int, state: CellState) -> bool:
+    """Whether a Redis with this mark is an older state of itself than the one that the database knows."""
+    return mark + MOST_BEHIND < state.mark
+
+
+def _is_due(state: CellState) -> bool:
+    return state.marked_at is None or abs(timezone.now() - state.marked_at) >= MARK_EVERY
+
+
+def _marked(engine: Engine, state: CellState) -> str:
+    """Make the next mark, in Redis first: whoever dies in between leaves it ahead, which says nothing. Answers the
+    epoch."""
+    epoch, mark = engine.scripts.epoch_mark(state.mark, MOST_BEHIND)
+    CellState.objects.filter(pk=state.pk, mark__lt=mark).update(mark=mark, marked_at=timezone.now())
+    return epoch
+
+
 @dataclass(slots=True)
 class PolicyAudit:
     """Compares what Redis holds with the database, a slice of the tenants at each run, and repairs what differs.
 
-    For losses that leave the epoch alone: a restored backup of the same data set, a deleted key.
+    For losses that leave the epoch alone: a deleted key, a restored backup of some seconds ago.
     """
 
     batch: int = 200

@@ -14,6 +14,8 @@ from jobops.doctor.examination import examine
 from jobops.doctor.site import Site
 from jobops.engine.registrations import withdraw
 from jobops.runtime.memory import Reading, memory_guard
+from jobops.steward import policies
+from jobops.steward.models import CellState
 from tests.doctor import plant
 from tests.doctor.plant import found, left, look, mended
 from tests.runtime.factory import new_job, waiting
@@ -72,6 +74,14 @@ def test_a_flushed_redis_is_told_and_gets_its_policies_back(site: Site) -> None:
     site.engine.redis.flushall()
     plant.scheduler(site.engine)
     plant.worker(site.engine)
+    report = examine(site, CHECKS, repair=True, by=plant.BY)
+    assert found(report) == [("epoch_differs", "")]
+    assert look(site) == []
+
+
+def test_a_redis_set_back_to_an_older_state_is_told(site: Site) -> None:
+    """Trap 11: its epoch is the same."""
+    CellState.objects.update(mark=policies.MOST_BEHIND + 1, marked_at=timezone.now())
     report = examine(site, CHECKS, repair=True, by=plant.BY)
     assert found(report) == [("epoch_differs", "")]
     assert look(site) == []

@@ -65,7 +65,14 @@ def named(keys: Keys) -> set[str]:
         made |= {keys.ring(lane), keys.active(lane), keys.idle(lane), keys.wake(lane)}
     for name in "abcdefgimnoqu":
         made |= {keys.lease(name), keys.pushed(name)}
-    made |= {keys.slot("slot"), keys.slot("idle"), keys.unique("acme", "t.work", "k"), keys.lock("l"), keys.epoch()}
+    made |= {
+        keys.slot("slot"),
+        keys.slot("idle"),
+        keys.unique("acme", "t.work", "k"),
+        keys.lock("l"),
+        keys.epoch(),
+        keys.mark(),
+    }
     made |= {keys.lanes(), keys.cell(), keys.tenant("acme"), keys.inflight("acme"), keys.busy()}
     made |= {keys.slot(name) for name in ("one", "two", "three")}
     made |= {keys.tenant("beta"), keys.gates(), keys.parked(), keys.turned("mail")}

@@ -45,6 +45,19 @@ def test_the_epoch_stays_until_redis_is_flushed(engine: Engine, scripts: Scripts
     assert engine.prepare() != first
 
 
+def test_a_redis_far_behind_the_marks_that_are_known_has_another_name(engine: Engine, scripts: Scripts) -> None:
+    first = scripts.epoch()
+    assert scripts.epoch_mark(0, 2) == (first, 1)
+    assert scripts.epoch_mark(1, 2) == (first, 2)
+    assert scripts.epoch_mark(1, 2) == (first, 3), "whoever died before it was noted: never the same mark twice"
+    assert scripts.epoch_mark(5, 2) == (first, 6), "what a crash may cost"
+    another, mark = scripts.epoch_mark(9, 2)
+    assert (len(another), another != first, mark) == (32, True, 10)
+    assert scripts.epoch_mark(10, 2) == (another, 11)
+    engine.redis.flushall()
+    assert scripts.epoch_mark(11, 2)[0] not in (first, another)
+
+
 def test_the_clock_is_the_one_of_redis(engine: Engine, scripts: Scripts) -> None:
     seconds, micros = engine.redis.time()
     assert 0 <= scripts.now_ms() - (seconds * 1000 + micros // 1000) < 5_000

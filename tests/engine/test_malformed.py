@@ -74,6 +74,7 @@ CALLS: dict[str, tuple[list[Any], dict[int, tuple[str, list[Any]]]]] = {
         },
     ),
     "epoch": (["proposal"], {0: ("proposal", [""])}),
+    "epoch_mark": (["proposal", 1, 1], {0: ("proposal", [""]), 1: ("known", NUMBER), 2: ("most_behind", NUMBER)}),
     "fate": (["a", "gone"], {}),
     "gates": ([], {}),
     "key_holders": (["acme", "t.work", "k"], {}),

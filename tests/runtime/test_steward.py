@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import time_machine
+from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from dlq.models import DeadLetter
+from jobops.audit.models import AuditEntry
 from jobops.context import outbox
 from jobops.context.models import OutboxEntry
 from jobops.engine.client import Engine
@@ -39,6 +42,37 @@ def test_a_flush_is_noticed_and_all_policies_and_lanes_come_back(both: Engine) -
     assert other is not None
     assert (other.weight, other.cap) == (3.0, None)
     assert both.scripts.enqueue(new_job()).state == "queued"
+
+
+def test_a_redis_that_was_set_back_to_an_older_state_of_its_own_is_noticed(both: Engine) -> None:
+    """Trap 11: its epoch is the same, and what ended since may run again."""
+    tenant("other", weight=3.0, cap=None)
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        policies.run(Context(both))
+        older = {}
+        for number in range(policies.MOST_BEHIND + 2):
+            if number == 1:
+                older = {key: both.redis.dump(key) for key in both.redis.scan_iter("*")}
+            clock.shift(policies.MARK_EVERY)
+            assert policies.run(Context(both)) == 0
+        before = CellState.objects.get()
+        assert before.mark == policies.MOST_BEHIND + 2
+        both.redis.flushall()
+        for key, value in older.items():
+            both.redis.restore(key, 0, value)
+        assert both.scripts.epoch() == before.epoch
+        clock.shift(policies.MARK_EVERY)
+        assert policies.run(Context(both)) == 2
+        assert CellState.objects.get().epoch not in ("", before.epoch)
+        assert AuditEntry.objects.filter(action="policies.push").count() == 1
+        clock.shift(policies.MARK_EVERY)
+        assert policies.run(Context(both)) == 0
+
+
+def test_marks_are_made_now_and_then_and_not_each_second(both: Engine) -> None:
+    for _ in range(5):
+        policies.run(Context(both))
+    assert CellState.objects.get().mark == 1
 
 
 def test_a_pause_outlives_a_restart_and_a_flush_and_covers_recovered_jobs(outage: Outage) -> None:
