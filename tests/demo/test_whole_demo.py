@@ -162,7 +162,7 @@ def it_goes_wrong_on_request_and_the_teams_are_told(demo: Demo) -> None:
     letters = "SELECT job_type, owner, count(*) FROM dlq_deadletter WHERE job_type IN {} GROUP BY 1, 2"
     jobs = ("billing.capture_payment", "billing.report_invoice", "exports.export_orders")
     expected = [(jobs[0], "payments", 36), (jobs[1], "billing", 15), (jobs[2], "data-exports", 9)]
-    wait_for(lambda: demo.rows(letters.format(jobs)) == expected, seconds=90, what="three causes")
+    wait_for(lambda: demo.rows(letters.format(jobs)) == expected, seconds=180, what="three causes")
     sent = f"""SELECT DISTINCT c.name FROM jobops_delivery d JOIN jobops_channel c ON c.id = d.channel_id
         JOIN jobops_alert a ON a.id = d.alert_id
         WHERE d.state = 'sent' AND json_extract(a.scope, '$.job_type') IN {jobs}"""

@@ -34,7 +34,7 @@ def wait_for_leader(engine: Engine, other_than: bytes | None = None, seconds: fl
     )
 
 
-def stop(process: subprocess.Popen[bytes], within: float = 3.0) -> None:
+def stop(process: subprocess.Popen[bytes], within: float = 8.0) -> None:
     asked = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
