@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 
 from dlq.errors import InvalidAction, NotReplayable
 from dlq.job_data import job_data
-from dlq.models import DeadLetter, Redirect, State
+from dlq.models import DeadLetter, DeadLetterGroup, Redirect, State
 from dlq.text import one_line
 from jobops.audit.recording import Change, record
 from jobops.contracts import registry
@@ -81,6 +81,13 @@ def redirect_create(*, from_type: str, to_type: str, by: Actor, note: str = "") 
             return _created(old, new, text, by)
     except IntegrityError:
         raise InvalidAction("from_type", f"there is a redirect of {old} already: remove it first") from None
+
+
+def redirect_doubt(from_type: str) -> str:
+    """Why a redirect of this name may be a slip of the pen, as the end of a sentence; empty if there is no doubt."""
+    if DeadLetterGroup.objects.filter(job_type=from_type.strip()).exists():
+        return ""
+    return "no dead letter was ever of this type: is the old name spelled right?"
 
 
 def redirect_delete(*, redirect_id: int, by: Actor) -> Redirect:

@@ -177,7 +177,7 @@ def told_of(plan: ReplayPlan) -> dict[str, Any]:
 
 
 def _between(least: int, most: int) -> str:
-    return f"must be a whole number from {least:,} to {most:,}"
+    return f"must be a whole number, {least:,} to {most:,}"
 
 
 def _rate(text: str) -> float | None:
@@ -190,21 +190,26 @@ def _rate(text: str) -> float | None:
     return rate if rate == rate else -1.0  # not a number is no rate either
 
 
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ValueError(f"{text!r} must be a whole number from 0")
-    return int(text)
+def _whole(least: int, most: int = MOST_COUNT) -> Callable[[str], int]:
+    """Reads a whole number; says the bounds that it has afterwards, too."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10):
+            raise ValueError(f"{_between(least, most)}; not {text!r}")
+        return int(text)
+
+    return read
 
 
-def _whole_or_none(text: str) -> int | None:
-    return None if text.lower() in NONE else _whole(text)
+def _count_or_none(text: str) -> int | None:
+    return None if text.lower() in NONE else _whole(1)(text)
 
 
 def _percent(text: str) -> float:
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
-        raise ValueError(f"{text!r} must be a number from 0 to 100") from None
+        raise ValueError(f"must be a number, 0 to 100; not {text!r}") from None
     return value if value == value else -1.0
 
 
@@ -238,19 +243,19 @@ def _instant(text: str) -> datetime | None:
 
 def _yes(text: str) -> bool:
     if text.lower() not in (*YES, *NO):
-        raise ValueError(f"{text!r} must be yes or no")
+        raise ValueError(f"must be yes or no; not {text!r}")
     return text.lower() in YES
 
 
 _READ: dict[str, Callable[[str], Any]] = {
     "rate": _rate,
-    "in_flight": _whole_or_none,
+    "in_flight": _count_or_none,
     "lane": lambda text: text,
     "spread_s": _span,
     "start_at": _instant,
-    "canary": _whole,
-    "canary_failures": _whole,
-    "breaker_window": _whole,
+    "canary": _whole(0),
+    "canary_failures": _whole(0),
+    "breaker_window": _whole(LEAST_WINDOW, MOST_WINDOW),
     "breaker_percent": _percent,
     "in_order": _yes,
 }

@@ -128,7 +128,7 @@ def clean_reason(reason: str) -> str:
     """The reason as it is stored. Raises ``InvalidAction`` when it is blank or too long."""
     text = visible(reason).strip()
     if not text:
-        raise InvalidAction("reason", "say why, for those who look for this letter later")
+        raise InvalidAction("reason", "choose a reason; with “Something else” a note is needed too")
     if len(text) > REASON_LENGTH:
         raise InvalidAction("reason", f"{len(text)} characters are too many; at most {REASON_LENGTH}")
     return text

@@ -14,7 +14,7 @@ from dlq.owners.names import known_owners
 from dlq.owners.parsing import Fault, parse_rules
 from dlq.owners.rule import Rule
 from jobops.contracts import registry
-from tenants.models import Team, Tenant
+from tenants.models import Team, TeamMember, Tenant
 
 _SLUG = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-*")
 
@@ -24,6 +24,7 @@ class Known:
     """What rules can be about, as far as this process knows."""
 
     teams: Collection[str]
+    manned: Collection[str]
     owners: Collection[str]
     jobs: Collection[str]
     tenants: Collection[str]
@@ -49,7 +50,7 @@ class Checked:
 
 
 def check_rules(text: str) -> Checked:
-    """Read and check a text. Never raises for what it holds. Two short queries."""
+    """Read and check a text. Never raises for what it holds. A few short queries."""
     parsed = parse_rules(text)
     known = what_is_known()
     faults = [*parsed.faults, *_shadowed(parsed.rules)]
@@ -63,6 +64,7 @@ def what_is_known() -> Known:
     types = registry.all_types()
     return Known(
         teams=frozenset(Team.objects.values_list("name", flat=True)),
+        manned=frozenset(TeamMember.objects.values_list("team__name", flat=True)),
         owners=known_owners(),
         jobs={name for each in types for name in (each.name, *each.aliases)},
         tenants=frozenset(Tenant.objects.values_list("slug", flat=True)),
@@ -75,6 +77,8 @@ def _faults(rule: Rule, known: Known) -> Iterator[Fault]:
         yield Fault(0, _unknown_team(rule.team, known.owners))
     elif rule.team not in known.teams:
         yield Fault(0, f"{rule.team} is no team yet: it has no members, and nobody is told", fatal=False)
+    elif rule.team not in known.manned:
+        yield Fault(0, f"{rule.team} has no members: but for its channels, if it has any, nobody is told", fatal=False)
     yield from _of_reason(rule.conditions.get("reason", ()))
     yield from _of_tenant(rule.conditions.get("tenant", ()), known.tenants)
     yield from _of_queue(rule, known.lanes)

@@ -9,8 +9,9 @@ from django.contrib.auth.models import User
 
 from dlq.errors import InvalidAction
 from dlq.owners.names import known_owners
-from tenants.access import sees_all, tenants_visible_to
+from tenants.access import can, sees_all, tenants_visible_to
 from tenants.models import Tenant
+from tenants.roles import Action
 from tenants.services import Actor, actor_name
 
 BY_HAND = "by hand: "
@@ -44,7 +45,7 @@ def wanted(
 ) -> dict[str, Any]:
     """The fields that handing on writes. ``tenant``: whose letter it is; ``whole``: it is a group, of many tenants.
 
-    Raises ``InvalidAction`` when neither is given, for an owner whom nobody knows, and for a person who cannot see it.
+    Raises ``InvalidAction`` when neither is given, for an owner whom nobody knows, and for a person who is gone or may not work on it.
     """
     if owner is None and isinstance(assignee, Unset):
         raise InvalidAction("owner", "say to which team it goes, or to which person")
@@ -53,8 +54,8 @@ def wanted(
         fields["owner"] = _owner(owner)
     if not isinstance(assignee, Unset):
         fields["assignee"] = assignee
-        if assignee is not None and not _sees(assignee, tenant, whole=whole):
-            raise InvalidAction("assignee", f"{assignee.get_username()} cannot see it; name somebody who can")
+        if assignee is not None:
+            _check_works(assignee, tenant, whole=whole)
     return fields
 
 
@@ -71,7 +72,14 @@ def _owner(name: str) -> str:
     return name
 
 
-def _sees(user: User, tenant: Tenant | None, *, whole: bool) -> bool:
-    if not user.is_active:
-        return False
-    return sees_all(user) or (not whole and tenant is not None and tenants_visible_to(user).contains(tenant))
+def _check_works(user: User, tenant: Tenant | None, *, whole: bool) -> None:
+    """Raises ``InvalidAction`` for whom it would only lie with: no account any more, or none that may act on it."""
+    name = user.get_username()
+    # Locked until the end: an account that is deleted at this moment would leave a key that leads nowhere.
+    if not User.objects.select_for_update(no_key=True).filter(pk=user.pk).exists():
+        raise InvalidAction("assignee", f"there is no account {name!r} any more")
+    if can(user, Action.ASSIGN, None if whole else tenant):
+        return
+    sees = sees_all(user) or (not whole and tenant is not None and tenants_visible_to(user).contains(tenant))
+    why = "may only look at it" if sees else "cannot see it"
+    raise InvalidAction("assignee", f"{name} {why}; name somebody who may work on it")

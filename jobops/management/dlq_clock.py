@@ -18,6 +18,8 @@ from jobops.management.dlq_filters import letter_named
 from jobops.management.option_types import WHEN, moment
 
 COLUMNS = ("kind", "id", "due_at", "paused_until")
+OPTIONS = ("reason", "until")
+"""Fields that are options: what is wrong with them is wrong usage; all else is how a clock stands."""
 
 PAUSES = (
     "Stop drain clocks until a time, with a reason. Of a cause, a letter that is paused by itself for longer keeps its "
@@ -48,7 +50,9 @@ def run_clock(command: OperatorCommand, options: dict[str, Any]) -> None:
     try:
         rows = list(_group(options) if options["group"] is not None else _letters(options))
     except InvalidAction as error:
-        raise Refused(f"--{error.field}: {error.problem}" if error.field != "clock" else error.problem) from error
+        if error.field in OPTIONS:
+            raise Usage(f"--{error.field}: {error.problem}") from error
+        raise Refused(error.problem) from error
     except LetterError as error:
         raise Refused(str(error)) from error
     if options["as_json"]:

@@ -22,7 +22,7 @@ from dlq.errors import InvalidAction, LetterError
 from dlq.export import instant
 from dlq.group_filters import ALL_STATUS, STATUSES, GroupFilter
 from dlq.models import DeadLetterGroup, Severity
-from jobops.management.base import OperatorCommand, Refused, command_actor, whole
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, whole
 from jobops.management.dlq_group_counts import check_counts, repair_counts
 from jobops.management.option_types import WHEN, moment
 
@@ -68,9 +68,15 @@ def add_groups(actions: _SubParsersAction[Any], add_common: Callable[[CommandPar
     for each in (show, ack, snooze, activate, note, link):
         each.add_argument("id", type=whole(1, MAX_ID), metavar="ID", help="the cause's number")
         add_common(each)
-        # Given before the action, it stays given.
-        each.set_defaults(as_json=SUPPRESS)
+        _keep_given(each)
     note.add_argument("text", metavar="TEXT")
+
+
+def _keep_given(parser: CommandParser) -> None:
+    """Have ``--json``, given before the action, stay given. A parser's ``set_defaults`` would store the mark itself."""
+    for action in parser._actions:
+        if action.dest == "as_json":
+            action.default = SUPPRESS
 
 
 def run_groups(command: OperatorCommand, options: dict[str, Any]) -> None:
@@ -114,7 +120,7 @@ def row_of_group(group: DeadLetterGroup) -> dict[str, Any]:
 
 
 def _add_filters(parser: CommandParser) -> None:
-    parser.add_argument("--status", choices=STATUSES, help="in this state (default undrained)")
+    parser.add_argument("--status", "--state", choices=STATUSES, help="in this state (default undrained)")
     parser.add_argument("--owner", metavar="TEAM", help="only this team's")
     parser.add_argument("--assignee", metavar="LOGIN", help="only this person's; none: nobody's")
     parser.add_argument("--tenant", metavar="SLUG", help="only those that hit this tenant")
@@ -168,7 +174,7 @@ def _act(options: dict[str, Any]) -> DeadLetterGroup:
     except DeadLetterGroup.DoesNotExist:
         raise _unknown(options["id"]) from None
     except InvalidAction as error:
-        raise Refused(f"{OPTIONS.get(error.field, error.field)}: {error.problem}") from error
+        raise Usage(f"{OPTIONS.get(error.field, error.field)}: {error.problem}") from error
     except LetterError as error:
         raise Refused(str(error)) from error
     return _group(options["id"])

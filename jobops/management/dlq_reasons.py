@@ -16,7 +16,10 @@ COLUMNS = ("reason", "offered")
 
 def add_reasons(actions: _SubParsersAction[Any], add_common: Callable[[CommandParser], None]) -> None:
     """Add the sub-command; ``add_common`` adds what all have."""
-    add_common(actions.add_parser("reasons", help="the reasons for a discard that people choose from on the pages"))
+    parser = actions.add_parser("reasons", help="the reasons for a discard that people choose from on the pages")
+    # All that can be done with them here; who knows the other commands says it.
+    parser.add_argument("doing", nargs="?", choices=["list"], default="list", metavar="list", help="the default")
+    add_common(parser)
 
 
 def run_reasons(command: OperatorCommand, options: dict[str, Any]) -> None:

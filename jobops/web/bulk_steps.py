@@ -6,6 +6,7 @@ from datetime import datetime
 
 from dlq.models import BulkAction
 from dlq.replay_guard import may_fail
+from dlq.replay_plan import DEFAULTS
 from dlq.retention import kept_for
 from jobops.web.formats import NBSP, clock, duration, number
 from jobops.web.replay_words import PlanLike, pace, rest_s
@@ -101,11 +102,13 @@ def _breaker(plan: PlanLike, *, staff: bool) -> Step:
     moment = "You can pause or cancel at any moment."
     if plan.breaker_percent >= 100:
         return "Nothing else stops it.", moment
-    again = "die again" if staff else "fail again"
-    return "It stops by itself", (
-        f"when more than {number(may_fail(plan.breaker_window, plan.breaker_percent))} "
-        f"of the last {number(plan.breaker_window)} {again}. {moment}"
-    )
+    return "It stops by itself", f"{_trips(plan, staff=staff)}. {moment}"
+
+
+def _trips(plan: PlanLike, *, staff: bool) -> str:
+    """When the breaker stops it."""
+    most = number(may_fail(plan.breaker_window, plan.breaker_percent))
+    return f"when more than {most} of the last {number(plan.breaker_window)} {'die' if staff else 'fail'} again"
 
 
 def _ends(*, staff: bool) -> Step:
@@ -123,8 +126,22 @@ def _at_once(n: int, plan: PlanLike | None, *, staff: bool) -> list[Step]:
     if n == 1:
         return [*sent, _of_one(staff=staff)]
     if plan is not None and n > plan.canary:
-        sent.append(_breaker(plan, staff=staff))
+        never = plan.breaker_percent >= 100
+        sent.append(
+            ("Nothing stops it by itself,", "however many die again.")
+            if never
+            else ("It stops by itself", f"{_trips(plan, staff=staff)}.")
+        )
+    elif plan is not None and n > DEFAULTS.canary:
+        sent.append(_all_canary(n, plan, staff=staff))
     return [*sent, *_of_many(staff=staff)]
+
+
+def _all_canary(n: int, plan: PlanLike, *, staff: bool) -> Step:
+    """More than are sent at once, and no rest that would follow: the canary guards itself."""
+    again = "die again" if staff else "fail again"
+    over = f"more than {number(plan.canary_failures)} {again}" if plan.canary_failures else f"one {'dies' if staff else 'fails'} again"
+    return f"All {number(n)} are the canary.", f"As soon as {over}, nothing further is sent and you see why."
 
 
 def _sent(n: int, plan: PlanLike | None, *, staff: bool) -> Step:

@@ -122,12 +122,23 @@ def resumes(found: Preview) -> str:
 
 
 def failing_note(
-    count: int, more: bool, latest: datetime | None, now: datetime, *, staff: bool, of_cause: bool = False
+    count: int,
+    more: bool,
+    latest: datetime | None,
+    now: datetime,
+    *,
+    staff: bool,
+    of_cause: bool = False,
+    succeeded: int = 0,
 ) -> str:
-    """That what is to be replayed still dies; the empty string if it does not. ``of_cause``: of its one cause."""
+    """That what is to be replayed still dies; the empty string if it does not. ``of_cause``: of its one cause;
+    ``succeeded``: replays since the newest of these deaths."""
     if not count:
         return ""
     least = "At least " if more else ""
+    if of_cause and succeeded:
+        died = f"{least.lower()}{count:,} died of it in the last 5{NBSP}minutes"
+        return f"This cause failed until {ago(latest, now)}: {died}."
     if of_cause:
         died = f"{least.lower()}{count:,} died of it in the last 5{NBSP}minutes"
         return f"This cause is still failing: {died}, the latest {ago(latest, now)}."

@@ -61,7 +61,7 @@ def wait_figure(waits: Sequence[Wait], lane: str, started_at: datetime | None, n
     before = [wait for wait in waits if started_at is not None and wait.at < started_at]
     chart = trend([wait.seconds for wait in shown], _label(lane, shown), tone="mark", floor=5.0)
     claim = f"{run_time(newest)} wait, live {lane} jobs" if newest else f"No live {lane} job waits"
-    return Figure(claim, _compared(newest, before), chart)
+    return Figure(claim, _compared(newest, before) if newest else "", chart)
 
 
 def _compared(newest: float, before: Sequence[Wait]) -> str:

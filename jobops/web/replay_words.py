@@ -9,6 +9,7 @@ from typing import Protocol
 
 from dlq.bulk_progress import Progress
 from dlq.models import BulkAction, Reason, ReplayPlan
+from dlq.replay_plan import DEFAULTS
 from dlq.text import one_line
 from jobops.web.formats import NBSP, clock, clock_seconds, duration, number, plain
 
@@ -88,8 +89,15 @@ def rest_s(n: int, plan: PlanLike) -> float | None:
     return n / plan.rate if plan.rate else None
 
 
-def failing_then(n: int, plan: PlanLike, *, staff: bool) -> str:
-    """What comes of it that the cause still fails, as the replay is planned."""
+def failing_then(n: int, plan: PlanLike, *, staff: bool, succeeded: int = 0) -> str:
+    """What comes of it that the cause still fails, as the replay is planned; ``succeeded``: replays since the newest
+    death of it, after which nobody can say."""
+    if succeeded and 0 < plan.canary < n:
+        return f"{'The canary' if staff else f'The first {number(plan.canary)}'} will show whether it is mended."
+    if succeeded:
+        return "It may be mended, and may not."
+    if 1 < n <= plan.canary and n > DEFAULTS.canary:
+        return "The canary, which is all of them, will probably stop it." if staff else "It will probably stop."
     if 0 < plan.canary < n:
         jobs = "1 job runs" if plan.canary == 1 else f"{number(plan.canary)} jobs run"
         what = "The canary" if staff else f"The first {number(plan.canary)}"
@@ -154,11 +162,11 @@ class Eta:
 
 
 def eta_words(eta: Eta | None, where: Standing) -> str:
-    """``The rest is sent about 03:18:10, in 1 min.``; empty where nothing can be said."""
+    """``All will have been sent by 03:18:10, in 1 min.``; empty where nothing can be said."""
     if where is Standing.SCHEDULED:
         return "Nothing has run yet."
     if eta is None or where not in (Standing.RUNNING, Standing.CANARY):
         return ""
-    then = "If it goes well, the rest" if where is Standing.CANARY else "The rest"
+    then = "If it goes well, all" if where is Standing.CANARY else "All"
     left = duration(eta.seconds) if eta.seconds >= 1 else f"1{NBSP}s"
-    return f"{then} is sent about {clock_seconds(eta.at)}, in {left}."
+    return f"{then} will have been sent by {clock_seconds(eta.at)}, in {left}."

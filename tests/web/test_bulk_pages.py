@@ -99,7 +99,7 @@ def test_a_discard_needs_a_reason_and_is_undone_from_its_message(world: World, a
     for form in ({}, {"reason": "Something else"}, {"note": "  "}):
         answer = confirm(on_call, bulk, **form)
         assert answer["Location"].startswith(f"/dlq/discards/{bulk.pk}/?next=")
-        assert "Nothing was changed: say why" in said(on_call)
+        assert "Nothing was changed: choose a reason; with “Something else” a note is needed too." in said(on_call)
     confirm(on_call, bulk, reason="Fixed by hand", note="by the shop")
     assert {(each.state, each.discard_reason) for each in DeadLetter.objects.all()} == {
         ("discarded", "Fixed by hand: by the shop")

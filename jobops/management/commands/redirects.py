@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from dlq.errors import InvalidAction
 from dlq.models import Redirect
-from dlq.redirects import redirect_create, redirect_delete, redirect_preview
+from dlq.redirects import redirect_create, redirect_delete, redirect_doubt, redirect_preview
 from jobops.contracts import registry
 from jobops.management.base import OperatorCommand, Refused, command_actor, iso
 
@@ -59,6 +59,8 @@ class Command(OperatorCommand):
                 from_type=options["old"], to_type=options["new"], note=options["note"], by=command_actor()
             )
             told |= row_of(made)
+        if doubt := redirect_doubt(options["old"]):
+            self.stderr.write(f"warning: {doubt}")
         if options["as_json"]:
             self.print_json(told)
             return

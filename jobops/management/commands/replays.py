@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.utils import timezone
 
 from dlq.access import MAX_ID
 from dlq.bulk import bulk_cancel
@@ -15,9 +17,12 @@ from dlq.replay_control import replay_pause, replay_resume, replay_set_speed
 from dlq.replay_pace import rate_of
 from dlq.replay_plan import parse_options, plan_of
 from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso, whole
+from jobops.web.replay_words import standing
 
 MOST = 10_000
-COLUMNS = ("id", "state", "phase", "matched", "waiting", "running", "succeeded", "died", "skipped", "by", "created_at")
+COLUMNS = (
+    "id", "standing", "stopped_by", "matched", "waiting", "running", "succeeded", "died", "skipped", "by", "created_at",
+)  # fmt: skip
 DONE = {"pause": "is paused", "resume": "goes on", "cancel": "is cancelled", "speed": "has a new speed"}
 
 
@@ -59,8 +64,9 @@ class Command(OperatorCommand):
         if options["state"] is not None:
             bulks = bulks.filter(state=options["state"])
         found = list(bulks.select_related("plan").order_by("-pk")[: options["limit"]])
-        standing = progress_of(found)
-        rows = [_row(bulk, getattr(bulk, "plan", None), standing[bulk.pk]) for bulk in found]
+        at = progress_of(found)
+        now = timezone.now()
+        rows = [_row(bulk, getattr(bulk, "plan", None), at[bulk.pk], now) for bulk in found]
         if options["as_json"]:
             self.print_json(rows)
         else:
@@ -119,10 +125,14 @@ def _speed(bulk_id: int, options: dict[str, Any]) -> dict[str, Any]:
     return {name: getattr(asked if name in given else plan, name, None) for name in ("rate", "in_flight")}
 
 
-def _row(bulk: BulkAction, plan: ReplayPlan | None, at: Progress) -> dict[str, Any]:
+def _row(bulk: BulkAction, plan: ReplayPlan | None, at: Progress, now: datetime) -> dict[str, Any]:
+    stopped = bulk.state == BulkAction.State.PAUSED and plan is not None
     return {
         "id": bulk.pk,
+        # What is sent, and where all of it is: the last jobs run on after all were sent, as its page says too.
         "state": str(bulk.state),
+        "standing": str(standing(bulk, plan, at, now)),
+        "stopped_by": (plan.paused_by or None) if stopped and plan is not None else None,
         "phase": str(plan.phase) if plan is not None else None,
         "matched": at.matched,
         "waiting": at.waiting,
@@ -138,11 +148,11 @@ def _row(bulk: BulkAction, plan: ReplayPlan | None, at: Progress) -> dict[str, A
 
 def _details(bulk: BulkAction) -> dict[str, Any]:
     plan, at = plan_of(bulk), progress(bulk)
-    document = _row(bulk, plan, at) | {"started_at": iso(bulk.started_at), "ended_at": iso(bulk.ended_at)}
+    document = _row(bulk, plan, at, timezone.now()) | {"started_at": iso(bulk.started_at), "ended_at": iso(bulk.ended_at)}
     document |= {"skipped_for": bulk.skipped_for, "new_since": new_since(bulk)}
     if plan is None:
         return document
-    document |= {"stopped_by": plan.paused_by or None, "why": plan.paused_why or None}
+    document["why"] = plan.paused_why or None
     document |= {"rate": rate_of(bulk, plan), "in_flight": plan.in_flight, "lane": plan.lane or None}
     document |= {"start_at": iso(plan.start_at), "canary_passed_at": iso(plan.canary_passed_at)}
     if at.canary is not None:

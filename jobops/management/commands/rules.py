@@ -52,9 +52,10 @@ class Command(OperatorCommand):
         try:
             getattr(self, f"do_{options['action']}")(options)
         except InvalidRules as error:
-            for fault in error.faults[1:]:
-                self.stderr.write(f"FILE: {fault}")
-            raise Refused(f"FILE: {error.faults[0]}") from error
+            *others, last = error.faults
+            for fault in others:
+                self.stderr.write(f"Refused: FILE: {fault}")
+            raise Refused(f"FILE: {last}") from error
 
     def do_show(self, options: dict[str, Any]) -> None:
         wanted = options["wanted"]
@@ -76,9 +77,11 @@ class Command(OperatorCommand):
             for fault in checked.faults:
                 self.stdout.write(f"{'error' if fault.fatal else 'warning'}: {fault}")
             if not checked.faults:
-                self.stdout.write(f"{len(checked.rules)} rules, nothing is wrong")
+                rules = "1 rule" if len(checked.rules) == 1 else f"{len(checked.rules)} rules"
+                self.stdout.write(f"{rules}, nothing is wrong")
         if checked.errors:
-            raise Found(f"{len(checked.errors)} of its lines must be mended")
+            count = len({fault.line for fault in checked.errors})
+            raise Found(f"{count} of its lines must be mended")
 
     def do_preview(self, options: dict[str, Any]) -> None:
         checked = check_rules(_text(options["file"]))

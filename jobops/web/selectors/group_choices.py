@@ -13,7 +13,7 @@ from dlq.models import DeadLetterGroup, Severity
 from dlq.owners.names import known_owners
 from jobops.web.selectors.letter_choices import MOST, Choice
 from tenants.access import AnyUser, sees_all, tenants_visible_to
-from tenants.roles import STAFF_GROUPS
+from tenants.roles import STAFF_GROUPS, TABLE, Action, Rule
 
 STATUSES = ((UNDRAINED_STATUS, "To drain"), *DeadLetterGroup.State.choices, ("all", "Drained or not"))
 
@@ -44,8 +44,9 @@ def teams() -> list[str]:
 
 
 def people() -> Sequence[str]:
-    """The logins of who could take one: our staff."""
-    staff = User.objects.filter(Q(groups__name__in=STAFF_GROUPS) | Q(is_superuser=True), is_active=True)
+    """The logins of who could take one: those of our staff who may work on it."""
+    roles = [role for role in STAFF_GROUPS if TABLE[Action.ASSIGN][role] == Rule.YES]
+    staff = User.objects.filter(Q(groups__name__in=roles) | Q(is_superuser=True), is_active=True)
     return list(staff.order_by("username").values_list("username", flat=True).distinct()[:MOST])
 
 

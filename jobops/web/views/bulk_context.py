@@ -104,7 +104,13 @@ def _draft(request: HttpRequest, found: BulkPage) -> dict[str, Any]:
             for share in preview.tenants.top
         ],
         "failing": words.failing_note(
-            lately.count, lately.more, lately.latest_at, found.read_at, staff=staff, of_cause=of_cause
+            lately.count,
+            lately.more,
+            lately.latest_at,
+            found.read_at,
+            staff=staff,
+            of_cause=of_cause,
+            succeeded=lately.succeeded,
         ),
         "since_then": since_then(lately, staff=staff),
         "reasons": reasons_shown() if bulk.kind == Kind.DISCARD else (),

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dlq.access import MAX_ID
 from dlq.errors import InvalidAction
-from dlq.redirects import LONGEST_TYPE, redirect_create, redirect_delete
+from dlq.redirects import LONGEST_TYPE, redirect_create, redirect_delete, redirect_doubt
 from jobops.web.redirect_words import FIELDS, redirects_title
 from jobops.web.selectors.redirects import Previewed, previewed, redirects_page
 from jobops.web.views.settings import check_configures, check_sees, may_configure
@@ -48,6 +48,8 @@ def create(request: HttpRequest) -> HttpResponse:
     except InvalidAction as error:
         messages.error(request, f"Nothing was added. {FIELDS.get(error.field, error.field)}: {error.problem}.")
         return _page(request, typed, previewed(typed["from_type"], typed["to_type"]), status=422)
+    if doubt := redirect_doubt(made.from_type):
+        messages.warning(request, f"{doubt[:1].upper()}{doubt[1:]}")
     messages.success(request, f"Dead letters of {made.from_type} are replayed as {made.to_type} from now on.")
     return redirect("redirects")
 

@@ -30,7 +30,9 @@ def draft_of_replay(request: HttpRequest, found: BulkPage, asked: Asked) -> dict
     assert preview is not None
     return {
         "group_url": group_url(found.choice.group),
-        "failing_then": words.failing_then(preview.will_do, asked.plan, staff=found.staff),
+        "failing_then": words.failing_then(
+            preview.will_do, asked.plan, staff=found.staff, succeeded=found.lately.succeeded
+        ),
         "asked": asked,
         "typed": asked.typed,
         "lanes": lanes(),

@@ -74,7 +74,8 @@ def test_a_cause_is_acknowledged_snoozed_noted_and_taken_up(acme: Tenant) -> Non
     assert ask("dlq", "groups", "link", number, "--ticket", "https://x.example/1")["ticket"] == "https://x.example/1"
     assert [note["text"] for note in ask("dlq", "groups", "note", number, "mended")["notes"]] == ["mended", "we know"]
     shown = text("dlq", "groups", "show", number)
-    assert "the page is torn" in shown
+    assert not shown.startswith("{")
+    assert "title              the page is torn\n" in shown
     assert "mended" in shown
     actors = set(AuditEntry.objects.filter(target_kind="group").values_list("actor_kind", flat=True))
     assert actors == {"command"}
@@ -82,19 +83,22 @@ def test_a_cause_is_acknowledged_snoozed_noted_and_taken_up(acme: Tenant) -> Non
 
 def test_json_may_be_asked_for_before_the_action(acme: Tenant) -> None:
     letters(acme, 1, error="the page is torn")
-    assert text("dlq", "groups", "--json", "show", str(group().pk)).startswith("{")
+    number = str(group().pk)
+    assert text("dlq", "groups", "--json", "show", number).startswith("{")
+    assert text("dlq", "groups", "show", number, "--json").startswith("{")
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [
     (["show", "77"], 1, "there is none of this number"),
     (["ack", "77"], 1, "there is none of this number"),
     (["ack", "x"], 2, "must be a whole number"),
-    (["snooze", "1"], 1, "say until when"),
+    (["snooze", "1"], 2, "say until when"),
     (["snooze", "1", "--until", "yesterday"], 2, "an ISO time"),
     (["snooze", "1", "--grows-by", "0"], 2, "must be a whole number"),
-    (["link", "1", "--ticket", "javascript:alert(1)"], 1, "--ticket: must be a web address"),
+    (["link", "1", "--ticket", "javascript:alert(1)"], 2, "--ticket: must be a web address"),
     (["--check", "--repair"], 2, "not allowed"),
     (["--status", "lost"], 2, "invalid choice"),
+    (["--state", "lost"], 2, "--status"),
 ])  # fmt: skip
 def test_what_cannot_be_meant_is_refused_in_one_line(acme: Tenant, arguments: list[str], code: int, said: str) -> None:
     letters(acme, 1, error="the page is torn")

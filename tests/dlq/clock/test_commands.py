@@ -95,10 +95,10 @@ def test_its_help_says_what_becomes_of_a_letters_own_pause(capsys: pytest.Captur
         (("pause", "9999999", "--reason", "r", "--until", "1h"), 1, "there is none"),
         (("pause", "--group", "9999999", "--reason", "r", "--until", "1h"), 1, "there is no cause 9999999"),
         (("resume", "--group", "9999999"), 1, "there is no cause 9999999"),
-        (("pause", "{id}", "--reason", "r", "--until", "2020-01-01T00:00Z"), 1, "--until: must be a time"),
+        (("pause", "{id}", "--reason", "r", "--until", "2020-01-01T00:00Z"), 2, "--until: must be a time"),
         (("pause", "{id}", "--reason", "r", "--until", "2w5000d"), 2, "--until"),
-        (("pause", "{id}", "--reason", "r", "--until", "91d"), 1, "--until: a clock is paused for 90 days at most"),
-        (("pause", "{id}", "--reason", " ", "--until", "1h"), 1, "--reason: say why"),
+        (("pause", "{id}", "--reason", "r", "--until", "91d"), 2, "--until: a clock is paused for 90 days at most"),
+        (("pause", "{id}", "--reason", " ", "--until", "1h"), 2, "--reason: say why"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], code: int, says: str) -> None:

@@ -13,7 +13,7 @@ from dlq.causes.counting import attach, count_new
 from dlq.models import DeadLetter, DeadLetterGroup
 from dlq.owners.deciding import decide
 from jobops.contracts.registry import temporary_registry
-from tenants.models import Team, Tenant
+from tenants.models import Team, TeamMember, Tenant
 from tenants.roles import Role
 from tests.contracts.catalogs import declare
 from tests.dlq.letters import unsaved
@@ -31,8 +31,9 @@ def contracts() -> Iterator[None]:
 
 @pytest.fixture
 def teams(db: None) -> None:
+    member = person(name="night")
     for name in ("payments", "mail", "operations", "imports"):
-        Team.objects.create(name=name)
+        TeamMember.objects.create(team=Team.objects.create(name=name), user=member)
 
 
 @pytest.fixture

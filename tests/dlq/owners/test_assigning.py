@@ -19,6 +19,7 @@ from dlq.owners.assigning import (
 )
 from dlq.owners.saving import rules_save
 from jobops.audit.models import AuditEntry
+from jobops.web.selectors.group_choices import people
 from tenants.models import Tenant
 from tenants.roles import Role
 from tests.dlq.owners.conftest import die, group_of, owners
@@ -98,6 +99,7 @@ def test_whom_nobody_knows_gets_nothing(
 def test_only_who_can_see_it_gets_it(acme: Tenant, ada: User) -> None:
     letter, stranger = die(acme)[0], person(name="mallory")
     own = person(Role.TENANT_ADMIN, acme, name="wile")
+    Tenant.objects.filter(pk=acme.pk).update(may_replay=True)
     other = person(Role.TENANT_ADMIN, new_tenant("other"), name="elmer")
     for user in (stranger, other):
         with pytest.raises(InvalidAction, match="cannot see it"):
@@ -110,6 +112,27 @@ def test_only_who_can_see_it_gets_it(acme: Tenant, ada: User) -> None:
     ada.save()
     with pytest.raises(InvalidAction, match="ada cannot see it"):
         group_assign(group_id=group_of(letter).pk, by=ada, assignee=ada)
+
+
+def test_who_may_only_look_gets_nothing(acme: Tenant, ada: User) -> None:
+    letter = die(acme)[0]
+    lookers = [person(Role.TENANT_VIEWER, acme, name="eve"), person(Role.STAFF_VIEWER, name="otto")]
+    for user in lookers:
+        with pytest.raises(InvalidAction, match="may only look at it"):
+            letter_assign(letter_id=letter.pk, by=ada, assignee=user)
+    with pytest.raises(InvalidAction, match="otto may only look at it"):
+        group_assign(group_id=group_of(letter).pk, by=ada, assignee=lookers[1])
+    assert people() == ["ada"]
+
+
+def test_an_account_that_was_just_deleted_is_told_as_unknown(acme: Tenant, ada: User, bob: User) -> None:
+    letter = die(acme)[0]
+    gone = User.objects.get(pk=bob.pk)
+    bob.delete()
+    with pytest.raises(InvalidAction, match="there is no account 'bob' any more"):
+        letter_assign(letter_id=letter.pk, by=ada, assignee=gone)
+    with pytest.raises(InvalidAction, match="there is no account 'bob' any more"):
+        group_assign(group_id=group_of(letter).pk, by=ada, assignee=gone)
 
 
 def test_a_drained_letter_is_nobodys_work(acme: Tenant, ada: User) -> None:

@@ -109,7 +109,11 @@ def test_a_file_that_cannot_be_in_force_is_refused_by_its_line(tmp_path: Path) -
     file = tmp_path / "rules.txt"
     file.write_text("* -> imports\n* -> zzz\njob=gone -> mail\n")
     code, said = refused("rules", "import", file)
-    assert (code, said.startswith("FILE: line 1: never matches: line 2")) == (1, True)
+    assert (code, said.startswith("FILE: line 2: no team is called zzz")) == (1, True)
+    out = io.StringIO()
+    with pytest.raises(CommandError):
+        call_command("rules", "import", str(file), stderr=out)
+    assert out.getvalue().startswith("Refused: FILE: line 1: never matches: line 2")
     assert refused("rules", "check", file) == (1, "2 of its lines must be mended")
     assert not RuleSet.objects.exists()
     file.write_bytes(b"\xff")
@@ -117,6 +121,15 @@ def test_a_file_that_cannot_be_in_force_is_refused_by_its_line(tmp_path: Path) -
     assert "cannot be read: No such file" in refused("rules", "check", tmp_path / "none")[1]
     assert refused("rules", "show", "--version", "7")[1].startswith("--version: there is no version 7")
     assert run("rules", "check") == "0 rules, nothing is wrong\n"
+    file.write_text("* -> imports\n")
+    assert run("rules", "check", file) == "1 rule, nothing is wrong\n"
+
+
+def test_a_team_without_members_is_a_warning(tmp_path: Path) -> None:
+    Team.objects.create(name="nightowls")
+    file = tmp_path / "rules.txt"
+    file.write_text('* -> nightowls\n')
+    assert run("rules", "check", file).startswith("warning: line 1: nightowls has no members")
 
 
 def test_teams_are_made_changed_and_listed(acme: Tenant, ada: User) -> None:

@@ -50,7 +50,7 @@ def test_what_is_given_counts(given: dict[str, str], name: str, value: Any) -> N
         ({"rate": "nan"}, "rate", "0.001"),
         ({"rate": "inf"}, "rate", "100,000"),
         ({"rate": "-1"}, "rate", "0.001"),
-        ({"in_flight": "0"}, "in_flight", "from 1"),
+        ({"in_flight": "0"}, "in_flight", "1 to 1,000,000"),
         ({"in_flight": "x"}, "in_flight", "whole number"),
         ({"lane": "nowhere"}, "lane", "interactive, bulk"),
         ({"spread_s": "soon"}, "spread_s", "1h30m"),
@@ -63,7 +63,7 @@ def test_what_is_given_counts(given: dict[str, str], name: str, value: Any) -> N
         ({"canary": "3", "canary_failures": "3"}, "canary_failures", "fewer than the canary's 3"),
         ({"breaker_percent": "101"}, "breaker_percent", "0 to 100"),
         ({"breaker_percent": "nan"}, "breaker_percent", "0 to 100"),
-        ({"breaker_window": "5"}, "breaker_window", "from 10"),
+        ({"breaker_window": "5"}, "breaker_window", "10 to 10,000"),
         ({"in_order": "perhaps"}, "in_order", "yes or no"),
     ],
 )
