@@ -45,7 +45,8 @@ def wanted(
 ) -> dict[str, Any]:
     """The fields that handing on writes. ``tenant``: whose letter it is; ``whole``: it is a group, of many tenants.
 
-    Raises ``InvalidAction`` when neither is given, for an owner whom nobody knows, and for a person who is gone or may not work on it.
+    Raises ``InvalidAction`` when neither is given, for an owner whom nobody knows, and for a person who is gone or
+    may not work on it.
     """
     if owner is None and isinstance(assignee, Unset):
         raise InvalidAction("owner", "say to which team it goes, or to which person")

@@ -124,6 +124,12 @@ def done_words(entry: AuditEntry, job_types: Mapping[str, str]) -> tuple[str, st
     return head, target if has_target else "", tail
 
 
+def many_words(entry: AuditEntry, count: int) -> tuple[str, str]:
+    """What was done to so many jobs at once: the words before their number, and those from it on."""
+    head, _, tail = _sentence(entry).partition("{}")
+    return head, f"{plural(count, 'job')}{tail}"
+
+
 def changes_in(entry: AuditEntry) -> list[Changed]:
     """What of the change they can do something with."""
     known = _FIELDS.get(entry.target_kind, {})

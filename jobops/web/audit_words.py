@@ -146,6 +146,12 @@ def done_words(entry: AuditEntry) -> tuple[str, str, str]:
     return head, entry.target_id if has_target else "", tail
 
 
+def many_words(entry: AuditEntry, count: int) -> tuple[str, str]:
+    """What was done to so many letters at once: the words before their number, and those from it on."""
+    head, target, tail = done_words(entry)
+    return head.removesuffix("dead letter "), f"{plural(count, 'dead letter')}{tail if target else ''}"
+
+
 def changes_in(entry: AuditEntry) -> list[Changed]:
     """What the row changed. How a tenant differs from any other new one is all that is told of its beginning."""
     usual = facts_of(Tenant(slug=entry.target_id, name=entry.target_id)) if entry.action == "tenant.create" else {}

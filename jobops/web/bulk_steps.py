@@ -126,12 +126,9 @@ def _at_once(n: int, plan: PlanLike | None, *, staff: bool) -> list[Step]:
     if n == 1:
         return [*sent, _of_one(staff=staff)]
     if plan is not None and n > plan.canary:
-        never = plan.breaker_percent >= 100
-        sent.append(
-            ("Nothing stops it by itself,", "however many die again.")
-            if never
-            else ("It stops by itself", f"{_trips(plan, staff=staff)}.")
-        )
+        never = ("Nothing stops it by itself,", f"however many {'die' if staff else 'fail'} again.")
+        trips = ("It stops by itself", f"{_trips(plan, staff=staff)}.")
+        sent.append(never if plan.breaker_percent >= 100 else trips)
     elif plan is not None and n > DEFAULTS.canary:
         sent.append(_all_canary(n, plan, staff=staff))
     return [*sent, *_of_many(staff=staff)]
@@ -139,8 +136,8 @@ def _at_once(n: int, plan: PlanLike | None, *, staff: bool) -> list[Step]:
 
 def _all_canary(n: int, plan: PlanLike, *, staff: bool) -> Step:
     """More than are sent at once, and no rest that would follow: the canary guards itself."""
-    again = "die again" if staff else "fail again"
-    over = f"more than {number(plan.canary_failures)} {again}" if plan.canary_failures else f"one {'dies' if staff else 'fails'} again"
+    die, dies = ("die", "dies") if staff else ("fail", "fails")
+    over = f"more than {number(plan.canary_failures)} {die} again" if plan.canary_failures else f"one {dies} again"
     return f"All {number(n)} are the canary.", f"As soon as {over}, nothing further is sent and you see why."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from dlq.models import BulkAction, DeadLetter, ReplayPlan
 from jobops.engine.client import Engine
@@ -65,12 +67,29 @@ def test_without_canary_and_limit_all_are_sent_at_once(acme: Tenant) -> None:
     assert (report["done"], report["state"]) == (30, "finished")
 
 
+def test_the_list_says_where_they_stand_as_their_pages_do(both: Engine, acme: Tenant) -> None:
+    letters(acme, 30)
+    ask("dlq", "replay", "--all", "--no-canary", "--rate", "none")
+    (row,) = ask("replays", "list")
+    assert (row["state"], row["standing"], row["running"]) == ("finished", "sent", 30)
+    fail(both)
+    assert ask("replays", "list")[0]["standing"] == "over"
+    ask("dlq", "replay", "--all", "--start-at", (timezone.now() + timedelta(hours=1)).isoformat())
+    assert ask("replays", "list")[0]["standing"] == "scheduled"
+    ask("replays", "cancel", str(ask("replays", "list")[0]["id"]))
+    ask("dlq", "replay", "--all")
+    fail(both)
+    work(BulkAction.objects.latest("pk"))
+    row = ask("replays", "list")[0]
+    assert (row["standing"], row["stopped_by"]) == ("canary stopped", "canary")
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [
         (["--rate", "fast"], "--rate: 'fast' is no rate"),
         (["--lane", "nowhere"], "--lane: there is no such lane"),
-        (["--canary", "-3"], "--canary: '-3' must be a whole number"),
+        (["--canary", "-3"], "--canary: must be a whole number, 0 to 1,000,000; not '-3'"),
         (["--start-at", "2020-01-01T00:00"], "--start-at: '2020-01-01T00:00' is past"),
         (["--rate", "5/s", "--spread", "1h"], "give either --rate or --spread"),
     ],
@@ -102,6 +121,8 @@ def test_pause_resume_speed_and_cancel(both: Engine, acme: Tenant) -> None:
     shown = ask("replays", "show", number)
     assert (shown["state"], shown["why"], shown["waiting"], shown["running"]) == ("paused", "asked to", 4, 5)
     assert shown["stopped_by"].startswith("command:")
+    assert shown["standing"] == "paused"
+    assert "paused" in said("replays", "list")
     said("replays", "speed", number, "--rate", "5/s")
     said("replays", "speed", number, "--in-flight", "3")
     plan = ReplayPlan.objects.get()

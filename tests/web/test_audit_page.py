@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import timedelta
 
@@ -14,6 +15,7 @@ from dlq.models import DeadLetter
 from jobops.audit import recording
 from jobops.audit.models import AuditEntry
 from jobops.audit.recording import Change
+from jobops.web.selectors import audit_folds
 from tenants.models import Tenant
 from tenants.roles import Role
 from tests.web.world import World
@@ -217,8 +219,63 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
     for number in range(60):
         recording.record("ada", Change("letter.replay", "letter", number, None, "acme"))
     client = world.client(Role.OPERATOR)
-    with django_assert_max_num_queries(16):  # type: ignore[operator]
+    with django_assert_max_num_queries(17):  # type: ignore[operator]
         client.get("/audit/")
+
+
+def test_what_was_done_to_many_letters_at_once_is_one_line_that_can_be_opened(world: World, acme: Tenant) -> None:
+    rival = world.tenant("rival")
+    client = world.client(Role.OPERATOR)
+    AuditEntry.objects.all()._raw_delete("default")
+    recording.record("ada", Change("tenant.set", "tenant", "acme", acme.pk, "acme"))
+    for tenant in (acme, rival):
+        many = [
+            Change("letter.discard", "letter", number, tenant.pk, tenant.slug, OPEN, GONE, "gone")
+            for number in range(60)
+        ]
+        recording.record_many("ada", many)
+    for number in range(2):
+        recording.record("bob", Change("letter.replay", "letter", number))
+    ids = sorted(AuditEntry.objects.values_list("pk", flat=True), reverse=True)
+    assert shown(client) == [*ids[:3], ids[-1]]
+    text = client.get("/audit/").content.decode()
+    row = re.search(r'discarded <a href="/audit/([^"]+)">120 dead letters</a>', text)
+    assert row is not None
+    assert "2 tenants" in text
+    assert "“gone”" in text
+    each = html.unescape(row[1])
+    first = shown(client, each)
+    assert first == ids[2:52]
+    following = re.search(r'href="(\?[^"]*each=1[^"]*after=\d+)"', client.get(f"/audit/{each}").content.decode())
+    assert following is not None
+    assert shown(client, html.unescape(following[1])) == ids[52:102]
+
+
+def test_folds_do_not_break_the_pages(world: World, acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = world.client(Role.OPERATOR)
+    AuditEntry.objects.all()._raw_delete("default")
+    for act in range(60):
+        recording.record_many(f"p{act}", [Change("letter.replay", "letter", n, acme.pk, "acme") for n in range(5)])
+    first = shown(client)
+    assert len(first) == 50
+    after = re.search(r"after=(\d+)", client.get("/audit/").content.decode())
+    assert after is not None
+    second = shown(client, f"?after={after[1]}")
+    assert len(second) == 10
+    assert shown(client, f"?before={second[0]}") == first
+    monkeypatch.setattr(audit_folds, "MOST_READ", 7)
+    assert len(shown(client)) == 3, "an act of five, and two of the next one"
+
+
+def test_a_tenants_admin_reads_of_many_jobs_in_their_words(world: World, acme: Tenant) -> None:
+    client = world.client(Role.TENANT_ADMIN, acme)
+    changes = [Change("letter.discard", "letter", n, acme.pk, "acme", OPEN, GONE, "gone") for n in range(4)]
+    recording.record_many("olga", changes)
+    text = client.get("/audit/").content.decode()
+    row = re.search(r'gave up on <a href="/audit/([^"]+)">4 jobs</a>', text)
+    assert row is not None
+    assert "olga" not in row[1]
+    assert len(shown(client, html.unescape(row[1]))) == 4
 
 
 def test_whatever_a_row_holds_is_text(world: World, acme: Tenant) -> None:

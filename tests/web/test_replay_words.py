@@ -82,6 +82,38 @@ def test_where_all_are_the_canary_nobody_waits_for_it() -> None:
     assert "7 are checked as they go." in said(100, unchecked=7)
 
 
+def test_a_canary_that_is_all_of_them_is_told_with_what_stops_it() -> None:
+    text = said(630, replace(DEFAULTS, canary=5_000))
+    assert "All 630 are the canary. As soon as one dies again, nothing further is sent and you see why." in text
+    text = said(630, replace(DEFAULTS, canary=5_000, canary_failures=3))
+    assert "As soon as more than 3 die again, nothing further is sent" in text
+    assert "canary" not in said(5)
+
+
+def test_that_it_can_be_stopped_is_said_once() -> None:
+    for plan in (replace(DEFAULTS, canary=0), replace(DEFAULTS, canary=0, breaker_percent=100.0)):
+        assert said(100, plan).count("at any moment") == 1
+    assert "It stops by itself when more than 5 of the last 100 die again." in said(100, replace(DEFAULTS, canary=0))
+    assert "Nothing stops it by itself, however many die again." in said(100, plan)
+
+
+def test_after_a_success_nobody_says_that_it_will_be_stopped() -> None:
+    assert "will probably stop this replay" in replay_words.failing_then(100, DEFAULTS, staff=True)
+    told = replay_words.failing_then(100, DEFAULTS, staff=True, succeeded=1)
+    assert told == "The canary will show whether it is mended."
+    ago = NOW - timedelta(seconds=24)
+    note = bulk_words.failing_note(5, False, ago, NOW, staff=True, of_cause=True, succeeded=1)
+    assert note.replace(NBSP, " ") == "This cause failed until 24 s ago: 5 died of it in the last 5 minutes."
+    told = replay_words.failing_then(90, replace(DEFAULTS, canary=90), staff=True)
+    assert told == "The canary, which is all of them, will probably stop it."
+
+
+def test_when_all_is_sent_is_told_as_what_will_have_been() -> None:
+    eta = replay_words.Eta(31, NOW)
+    told = replay_words.eta_words(eta, Standing.CANARY).replace(NBSP, " ")
+    assert told == "If it goes well, all will have been sent by 03:14:38, in 31 s."
+
+
 def test_a_tenants_people_read_no_part_of_the_machine() -> None:
     text = said(100, staff=False)
     assert "5 run first. We watch them to the end. If one fails again, everything stops" in text
@@ -203,6 +235,10 @@ def test_live_traffic_is_held_against_what_it_was_before(before: float, now: flo
     none = replay_chart_words.wait_figure(waits(0, 5, 3), "interactive", NOW, NOW + timedelta(seconds=60))
     assert none is not None
     assert none.claim == "No live interactive job waits"
+    figures = [*waits(2.0, -100, 10), *waits(0, 5, 10)]
+    none = replay_chart_words.wait_figure(figures, "interactive", NOW, NOW + timedelta(seconds=60))
+    assert none is not None
+    assert (none.claim, none.rest) == ("No live interactive job waits", "")
 
 
 def test_the_speed_is_that_of_the_last_seconds_under_its_limit() -> None:

@@ -148,7 +148,10 @@ def _row(bulk: BulkAction, plan: ReplayPlan | None, at: Progress, now: datetime)
 
 def _details(bulk: BulkAction) -> dict[str, Any]:
     plan, at = plan_of(bulk), progress(bulk)
-    document = _row(bulk, plan, at, timezone.now()) | {"started_at": iso(bulk.started_at), "ended_at": iso(bulk.ended_at)}
+    document = _row(bulk, plan, at, timezone.now()) | {
+        "started_at": iso(bulk.started_at),
+        "ended_at": iso(bulk.ended_at),
+    }
     document |= {"skipped_for": bulk.skipped_for, "new_since": new_since(bulk)}
     if plan is None:
         return document

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from django.utils import timezone
 
-from jobops.audit import reading
 from jobops.audit.changes import Changed, in_one_line
 from jobops.audit.filters import AuditFilter
 from jobops.audit.models import AuditEntry
@@ -19,7 +18,8 @@ from jobops.web.audit_access import PEOPLE_KINDS, asked, colleagues_among, entri
 from jobops.web.audit_filter_words import MOST, Field, filter_fields
 from jobops.web.audit_links import Links, links_for
 from jobops.web.audit_words import MOST_COUNTED
-from jobops.web.paging import SIZE, Slice, id_cursor
+from jobops.web.paging import Slice
+from jobops.web.selectors.audit_folds import Fold, audit_folds
 from tenants.access import AnyUser, can, sees_all, tenants_visible_to
 from tenants.roles import Action
 
@@ -28,7 +28,8 @@ from tenants.roles import Action
 class AuditLine:
     """A row in words. ``url`` and ``tenant_url`` are empty where there is no page for this person.
 
-    ``made``: of what is new, how it was made, in one line; of anything else there are ``changes``.
+    ``made``: of what is new, how it was made, in one line; of anything else there are ``changes``. ``count``: rows of
+    one act that it stands for; ``each``: the query string that shows them one by one; ``tenants``: whose they are.
     """
 
     entry: AuditEntry
@@ -42,6 +43,9 @@ class AuditLine:
     reason: str
     made: str = ""
     changes: Sequence[Changed] = ()
+    count: int = 1
+    tenants: int = 1
+    each: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class AuditPage:
 def audit_page(user: AnyUser, wanted: AuditFilter, params: Mapping[str, str]) -> AuditPage:
     """The page that ``params`` asks for, the newest rows first, in a constant number of queries."""
     parts = asked(user, wanted)
-    found = _slice(parts, wanted, params)
+    folds, found = audit_folds(parts, wanted, params)
     staff = sees_all(user)
     people_ids = {row.user_id for row in found.rows if row.user_id}
     named = frozenset() if staff else colleagues_among(user, people_ids)
@@ -69,8 +73,15 @@ def audit_page(user: AnyUser, wanted: AuditFilter, params: Mapping[str, str]) ->
     return AuditPage(
         staff,
         [
-            _line(row, links) if staff else _own_line(row, links, by_staff=row.user_id not in named)
-            for row in found.rows
+            _folded(
+                fold,
+                _line(fold.entry, links)
+                if staff
+                else _own_line(fold.entry, links, by_staff=fold.entry.user_id not in named),
+                wanted,
+                staff=staff,
+            )
+            for fold in folds
         ],
         found,
         _count(counted),
@@ -89,22 +100,24 @@ def _count(parts: Sequence[Rows]) -> int:
     return min(total, MOST_COUNTED + 1)
 
 
-def _slice(parts: list[Rows], wanted: AuditFilter, params: Mapping[str, str]) -> Slice[AuditEntry]:
-    after, before = id_cursor(params, "after"), id_cursor(params, "before")
-    if before and not after:
-        found = reading.oldest(parts, SIZE + 1, above=before)
-        rows, more = found[:SIZE][::-1], len(found) > SIZE
-        has_newer, has_older = more, bool(rows)
-    else:
-        found = reading.newest(parts, SIZE + 1, below=after)
-        rows, more = found[:SIZE], len(found) > SIZE
-        has_newer, has_older = bool(after and rows), more
-
-    def link(name: str, entry: AuditEntry) -> str:
-        query = wanted.as_query()
-        return f"{query}{'&' if query else '?'}{name}={entry.pk}"
-
-    return Slice(rows, link("before", rows[0]) if has_newer else "", link("after", rows[-1]) if has_older else "")
+def _folded(fold: Fold, line: AuditLine, wanted: AuditFilter, *, staff: bool) -> AuditLine:
+    """The line of its newest row as the line of all of them; what they have in common besides is their state."""
+    if fold.count == 1:
+        return line
+    head, tail = (audit_words if staff else audit_own_words).many_words(fold.entry, fold.count)
+    return replace(
+        line,
+        head=head,
+        target="",
+        tail=tail,
+        url="",
+        tenant_url=line.tenant_url if fold.tenants == 1 else "",
+        made="",
+        changes=[change for change in line.changes if change.name in ("state", "")],
+        count=fold.count,
+        tenants=fold.tenants,
+        each=fold.each_query(wanted, who=staff),
+    )
 
 
 def _line(entry: AuditEntry, links: Links) -> AuditLine:

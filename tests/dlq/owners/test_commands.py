@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_in_force_is_refused_by_its_line(tmp_path: Path) -
 def test_a_team_without_members_is_a_warning(tmp_path: Path) -> None:
     Team.objects.create(name="nightowls")
     file = tmp_path / "rules.txt"
-    file.write_text('* -> nightowls\n')
+    file.write_text("* -> nightowls\n")
     assert run("rules", "check", file).startswith("warning: line 1: nightowls has no members")
 
 

@@ -51,6 +51,7 @@ def test_what_is_given_counts(given: dict[str, str], name: str, value: Any) -> N
         ({"rate": "inf"}, "rate", "100,000"),
         ({"rate": "-1"}, "rate", "0.001"),
         ({"in_flight": "0"}, "in_flight", "1 to 1,000,000"),
+        ({"in_flight": "x"}, "in_flight", "must be a whole number, 1 to 1,000,000; not 'x'"),
         ({"in_flight": "x"}, "in_flight", "whole number"),
         ({"lane": "nowhere"}, "lane", "interactive, bulk"),
         ({"spread_s": "soon"}, "spread_s", "1h30m"),
