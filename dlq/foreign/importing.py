@@ -18,6 +18,9 @@ PAGE = 200
 """Failures that are read, stored and taken out at once."""
 
 
+NAMELESS = "the name of its queue cannot be printed"
+
+
 class Seen:
     """What a process that goes on and on need not read again: failures that stay in their registries."""
 
@@ -52,7 +55,12 @@ def take_over(
     was done until then is done, and the next pass goes on.
     """
     report, seen = report or Report(), seen or Seen()
-    for queue in wish.queues or commands.queues(thorough=thorough):
+    nameless: list[bytes] = []
+    queues = wish.queues or commands.queues(thorough=thorough, nameless=nameless)
+    for name in nameless:
+        if count := commands.count_failed(name):
+            report.skipped[NAMELESS] += count
+    for queue in queues:
         for page in commands.pages(queue, PAGE):
             if stopping():
                 break

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from redis import Redis
+from redis.exceptions import ResponseError
 
 from dlq.foreign.lua import LOOK, PUSH, READ, TAKE
+from jobops.engine.link import is_away
 
 RECORD_LIMIT = 4 * 1024 * 1024
 """Bytes of a job's record; a larger one is not taken over."""
@@ -85,8 +87,9 @@ class Commands:
         mark, status, ended_at = self._look(keys=[mark_of(replay)], args=[self.prefix, rq_id, MARK_S])
         return Look(_text(mark), _text(status), ended_at)
 
-    def queues(self, *, thorough: bool) -> list[str]:
-        """All queues that have a registry of failed jobs. ``thorough``: also those that RQ lists no more."""
+    def queues(self, *, thorough: bool, nameless: list[bytes] | None = None) -> list[str]:
+        """All queues that have a registry of failed jobs. ``thorough``: also those that RQ lists no more. What is
+        called so that nobody could print it is left out, and added to ``nameless``."""
         head = f"{self.prefix}:queue:".encode()
         members = cast("set[bytes]", self.client.smembers(f"{self.prefix}:queues"))
         found = {name[len(head) :] for name in members if name.startswith(head)}
@@ -94,7 +97,18 @@ class Commands:
         if thorough:
             keys = self.client.scan_iter(match=_escaped(failed) + b"*", count=1000)
             found |= {key[len(failed) :] for key in keys}
+        if nameless is not None:
+            nameless += sorted(name for name in found if not _is_text(name))
         return sorted(name.decode() for name in found if _is_text(name))
+
+    def count_failed(self, queue: bytes) -> int:
+        """How many failed jobs the registry of a queue has, whatever it is called; 0 for what is no registry."""
+        try:
+            return cast("int", self.client.zcard(f"{self.prefix}:failed:".encode() + queue))
+        except ResponseError as error:
+            if is_away(error):
+                raise
+            return 0
 
     def pages(self, queue: str, count: int) -> Iterator[list[tuple[bytes, float]]]:
         """Ids of the registry with their scores, about ``count`` at once; all that stay there, whoever takes others out

@@ -22,6 +22,7 @@ from dlq.foreign.retelling import retell
 from dlq.foreign.scripts import Commands, Look
 from dlq.foreign.sending import push_runs
 from dlq.foreign.sources import Source, SourceError, sources
+from dlq.foreign.unwatched import UNWATCHED
 from dlq.inserting import AWAY, UNSTORABLE
 from dlq.models import ForeignJob, ReplayRun
 from dlq.replay_push import UNSENT
@@ -73,7 +74,9 @@ class Watch:
         source = sources().get(name)
         if source is None:
             _give_up(runs, LONG, why_unknown(name))
+            _note([run for run in runs if run.note != UNSENT], UNWATCHED)
             return 0
+        _note([run for run in runs if run.note == UNWATCHED], "")
         try:
             with source.connect() as client:
                 done = look_at(Commands(client, source.prefix), source, runs)
@@ -171,6 +174,16 @@ def _look_again(runs: Sequence[ReplayRun], at: object) -> None:
         ids = [run.pk for run in runs]
         locked = _running().filter(pk__in=ids).select_for_update(no_key=True, skip_locked=True, of=("self",))
         ReplayRun.objects.filter(pk__in=list(locked.order_by("pk").values_list("pk", flat=True))).update(check_at=at)
+
+
+def _note(runs: Sequence[ReplayRun], note: str) -> None:
+    """Say of runs that go on whether anybody looks after them, for those who wonder why none of them ends."""
+    changed = [run.pk for run in runs if run.note != note]
+    if not changed:
+        return
+    with transaction.atomic():
+        locked = _running().filter(pk__in=changed).select_for_update(no_key=True, skip_locked=True, of=("self",))
+        ReplayRun.objects.filter(pk__in=list(locked.order_by("pk").values_list("pk", flat=True))).update(note=note)
 
 
 def _running() -> QuerySet[ReplayRun]:

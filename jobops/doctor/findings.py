@@ -38,6 +38,7 @@ CODES: dict[str, Invariant] = {
     "epoch_differs": "config",
     "search_text_missing": "config",
     "group_counts_wrong": "config",
+    "source_unknown": "config",
     "no_scheduler": "config",
     "no_worker": "config",
     "unreadable": "config",

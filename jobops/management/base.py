@@ -200,6 +200,12 @@ def whole(minimum: int, maximum: int) -> Callable[[str], int]:
     return read
 
 
+def take_for_granted(parser: CommandParser, action: str, of: CommandParser) -> None:
+    """Have the command do ``action``, whose parser is ``of``, as without options, if it is given none. Call it last."""
+    parser.set_defaults(action=action)
+    parser.set_defaults(**{each.dest: each.default for each in of._actions if each.default != argparse.SUPPRESS})
+
+
 def _in_one_line(parser: argparse.ArgumentParser) -> None:
     if isinstance(parser, CommandParser):
         parser.__class__ = OneLineParser

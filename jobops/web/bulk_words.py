@@ -146,8 +146,9 @@ def failing_note(
     return f"{least}{count:,} {kind} in the last 5{NBSP}minutes, the latest {ago(latest, now)}."
 
 
-def run_title(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
-    """A running or ended action in one sentence."""
+def run_title(bulk: BulkAction, at: Progress, *, staff: bool, open_again: int | None = None) -> str:
+    """A running or ended action in one sentence. ``open_again``: of what did not succeed, how many are open now; None:
+    all."""
     said = tongue(bulk.kind, staff=staff)
     name = f"{said.name} {bulk.pk}" if staff else said.name
     whole = at.matched - at.skipped
@@ -159,13 +160,21 @@ def run_title(bulk: BulkAction, at: Progress, *, staff: bool) -> str:
         return f"{name} is running: {number(ended)} of {number(whole)} done"
     if bulk.kind == Kind.REPLAY:
         back = at.died + at.came_back
-        tail = f", {number(back)} {'is' if back == 1 else 'are'} open again" if staff else f", {number(back)} did not"
+        tail = f", {_back(back, back if open_again is None else open_again)}" if staff else f", {number(back)} did not"
         worked = f"{number(at.succeeded)} {'succeeded' if staff else 'worked'}"
         # All of them were drained, but by what end of which replay nobody knows any more.
         gone = f", {number(at.purged)} {'was' if at.purged == 1 else 'were'} deleted since" if at.purged else ""
         return f"{name} is over: {worked}{tail if back else ''}{gone}"
     was = "was" if at.done == 1 else "were"
     return f"{name} is over: {things(at.done, staff=staff)} {was} {said.was}"
+
+
+def _back(back: int, is_open: int) -> str:
+    """What became of those that did not succeed: others may have drained them since."""
+    if is_open == back:
+        return f"{number(back)} {'is' if back == 1 else 'are'} open again"
+    now = f"{number(is_open) if is_open else 'none'} {'is' if is_open < 2 else 'are'} open now"
+    return f"{number(back)} did not, of which {now}"
 
 
 def ended_of(bulk: BulkAction, at: Progress) -> int:

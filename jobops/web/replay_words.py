@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +12,7 @@ from dlq.bulk_progress import Progress
 from dlq.models import BulkAction, Reason, ReplayPlan
 from dlq.replay_plan import DEFAULTS
 from dlq.text import one_line
-from jobops.web.formats import NBSP, clock, clock_seconds, duration, number, plain
+from jobops.web.formats import NBSP, clock, clock_seconds, duration, listed, number, plain
 
 State = BulkAction.State
 BY_CANARY, BY_BREAKER = "canary", "breaker"
@@ -105,6 +106,15 @@ def failing_then(n: int, plan: PlanLike, *, staff: bool, succeeded: int = 0) -> 
         return f"{what} {stops}. That is safe: at most {jobs}, and you get the list."
     again = "die" if staff else "fail"
     return f"What is sent back now may {again} of the same. That does no harm to its deadline, and you get the list."
+
+
+def ahead_words(ahead: Mapping[str, int], tenants: int) -> str:
+    """What waits already in each lane, and runs before what is sent there; the empty string for nothing."""
+    if not ahead:
+        return ""
+    whose = "of this tenant" if tenants == 1 else "of the same tenants"
+    first, *others = [f"{number(count)} in {lane}" for lane, count in ahead.items()]
+    return f"Jobs {whose} that wait now come first: {listed([first, *others])}."
 
 
 def died_of(reason: str, error_class: str) -> str:

@@ -6,6 +6,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -31,6 +32,14 @@ def shown(client: Client) -> str:
     answer = client.get("/demo/")
     assert answer.status_code == 200
     return answer.content.decode()
+
+
+def test_its_last_step_leads_to_what_this_person_did(world: World, desk: Desk) -> None:
+    user = world.person(Role.ON_CALL)
+    client = Client()
+    client.force_login(user)
+    for url in ("/demo/", "/live/demo/"):
+        assert f'href="/audit/?who={quote(user.get_username())}"' in client.get(url).content.decode(), url
 
 
 def test_mending_the_provider_is_what_lets_payments_through(world: World, desk: Desk) -> None:

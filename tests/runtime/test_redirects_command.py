@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from dlq.models import DeadLetter, Redirect, ReplayRun
+from dlq.models import DeadLetter, DeadLetterGroup, Redirect, ReplayRun
 from jobops.audit.models import AuditEntry
 from jobops.contracts.decorator import job
 from jobops.contracts.registry import temporary_registry
@@ -121,3 +121,12 @@ def test_what_is_wrong_is_one_line(acme: Tenant, kind: type[Exception], args: li
     assert (found.state, ReplayRun.objects.count()) == ("open", 0)
     strange = AuditEntry.objects.filter(action="letter.edit_refused")
     assert strange.count() == int("os.system" in str(args)), "SE-10: refused and recorded"
+
+
+def test_an_old_name_that_no_dead_letter_has_is_doubted(acme: Tenant) -> None:
+    dead(acme, "pay.old")
+    DeadLetterGroup.objects.create(fingerprint="a" * 64, title="x", job_type="pay.old")
+    for old, doubted in (("pay.old", False), ("old name!", True)):
+        told = StringIO()
+        call_command("redirects", "add", old, "billing.capture", stdout=StringIO(), stderr=told)
+        assert ("warning: no dead letter was ever of this type" in told.getvalue()) == doubted, old

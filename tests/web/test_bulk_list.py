@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from dlq.models import BulkAction, ReplayRun
 from tenants.models import Membership, Tenant
@@ -49,6 +50,18 @@ def bulk_of(**fields: Any) -> BulkAction:
     return BulkAction.objects.create(**({"kind": "replay", "state": "finished", "by": "olga", "matched": 3} | fields))
 
 
+def test_how_many_died_again_is_told_too(world: World, acme: Tenant, on_call: Client) -> None:
+    bulk = bulk_of(matched=3, done=3)
+    for number in range(3):
+        ReplayRun.objects.create(
+            letter=replayable(world, acme), number=1, job_id=f"d{number}", bulk=bulk, by="olga",
+            state="died" if number < 2 else "succeeded", ended_at=timezone.now(),
+        )  # fmt: skip
+    text = page(on_call)
+    assert "Died again</th>" in text
+    assert re.search(r'data-l="Died again">\s*2\s*</td>', text)
+
+
 def test_they_stand_newest_first_with_who_what_and_how_far(world: World, acme: Tenant, on_call: Client) -> None:
     first = bulk_of(chosen="job=webhooks.deliver&older_than=1h", done=2, skipped=1, reason="mended")
     sent = bulk_of(chosen="ticked", done=3)
@@ -58,11 +71,11 @@ def test_they_stand_newest_first_with_who_what_and_how_far(world: World, acme: T
     text = page(on_call)
     assert listed(text) == [undo.pk, stopped.pk, sent.pk, first.pk]
     said = row_of(text, first)
-    assert re.match(rf"Replay {first.pk} Job webhooks.deliver, Older than 1h “mended” olga .* Ended 3 2 1$", said)
+    assert re.match(rf"Replay {first.pk} Job webhooks.deliver, Older than 1h “mended” olga .* Ended 3 2 0 1$", said)
     assert "Running" in row_of(text, sent)
     assert "ticked one by one" in row_of(text, sent)
     assert row_of(text, stopped).startswith(f"Discard {stopped.pk} all that were to be drained command:root")
-    assert row_of(text, stopped).endswith("Cancelled 2,000 5 0")
+    assert row_of(text, stopped).endswith("Cancelled 2,000 5 0 0")
     assert f"what discard {stopped.pk} closed" in row_of(text, undo)
     for bulk in (first, stopped):
         assert f'href="/dlq/{"replays" if bulk.kind == "replay" else "discards"}/{bulk.pk}/"' in text

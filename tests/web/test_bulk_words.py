@@ -159,3 +159,27 @@ def test_only_of_a_job_is_it_said_that_its_page_goes(world: World, acme: Tenant,
         answer = client.get(url)
         assert answer.status_code == 404
         assert ("job’s page is gone" in answer.content.decode()) == is_job, url
+
+
+@pytest.mark.parametrize(
+    ("url", "leads", "own"),
+    [
+        ("/dlq/99999/", "/dlq/", "/dlq/"),
+        ("/dlq/groups/99999/", "/dlq/", "/dlq/"),
+        ("/dlq/replays/99999/", "/dlq/replays/", "/dlq/replays/"),
+        ("/alerts/99999/", "/alerts/", None),
+    ],
+)
+def test_what_is_not_there_leads_to_the_list_of_such(
+    world: World, acme: Tenant, on_call: Client, url: str, leads: str, own: str | None
+) -> None:
+    def primary(client: Client) -> str:
+        answer = client.get(url)
+        assert answer.status_code == 404
+        found = re.search(r'<a class="btn btn-primary" href="([^"]+)"', answer.content.decode())
+        assert found is not None
+        return found[1]
+
+    assert primary(on_call) == leads
+    if own is not None:
+        assert primary(world.client(Role.TENANT_ADMIN, acme)) == own

@@ -116,8 +116,18 @@ def test_what_is_not_right_is_named_and_starts_nothing(
     bulk.refresh_from_db()
     assert bulk.state == "draft"
     shown = on_call.get(where).content.decode()
-    assert "Nothing was changed." in shown
+    assert "Nothing was changed: put the options right first." in shown
+    assert html.unescape(shown).count(f"{label}</b>: ") == 1
+    assert re.search(rf'name="{next(iter(wrong))}"[^>]*aria-invalid="true"', shown)
     assert "<script>alert" not in shown
+
+
+def test_what_waits_before_it_is_told_by_lane(world: World, acme: Tenant, on_call: Client) -> None:
+    bulk = many(on_call, world, acme)
+    assert "come first" not in page(on_call, bulk)
+    for lane, count in (("bulk", 3), ("interactive", 2)):
+        world.engine.redis.rpush(f"rq:queue:{acme.slug}.{lane}", *range(count))
+    assert "Jobs of this tenant that wait now come first: 2 in interactive and 3 in bulk." in page(on_call, bulk)
 
 
 def test_without_a_script_a_button_shows_what_would_happen(world: World, acme: Tenant, on_call: Client) -> None:

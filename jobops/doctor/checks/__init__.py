@@ -17,6 +17,7 @@ from jobops.doctor.checks import (
     revived,
     rings,
     search,
+    sources,
 )
 from jobops.doctor.examination import Check
 
@@ -34,6 +35,7 @@ CHECKS: tuple[Check, ...] = (
     outbox.check,
     batches.check,
     replays.check,
+    sources.check,
     revived.check,
     owners.check,
     causes.check,

@@ -10,7 +10,7 @@ from dlq.errors import InvalidAction
 from dlq.models import Redirect
 from dlq.redirects import redirect_create, redirect_delete, redirect_doubt, redirect_preview
 from jobops.contracts import registry
-from jobops.management.base import OperatorCommand, Refused, command_actor, iso
+from jobops.management.base import OperatorCommand, Refused, command_actor, iso, take_for_granted
 
 COLUMNS = ("from", "to", "works", "by", "created_at", "note")
 OPTIONS = {"from_type": "FROM", "to_type": "TO", "note": "--note", "redirect": "FROM"}
@@ -24,7 +24,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """One sub-command for each thing that can be done."""
-        actions = parser.add_subparsers(dest="action", required=True, metavar="list|add|remove")
+        actions = parser.add_subparsers(dest="action", metavar="list|add|remove")
         listing = actions.add_parser("list", help="all of them, by the old name")
         add = actions.add_parser("add", help="have dead letters of a type that is not registered replayed as another")
         add.add_argument("old", metavar="FROM", help="the name that the letters have")
@@ -35,6 +35,7 @@ class Command(OperatorCommand):
         remove.add_argument("old", metavar="FROM", help="the old name")
         for each in (listing, add, remove):
             super().add_arguments(each)
+        take_for_granted(parser, "list", listing)
 
     def run(self, options: dict[str, Any]) -> None:
         """Do what the sub-command says."""

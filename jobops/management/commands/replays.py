@@ -16,7 +16,7 @@ from dlq.models import BulkAction, ReplayPlan
 from dlq.replay_control import replay_pause, replay_resume, replay_set_speed
 from dlq.replay_pace import rate_of
 from dlq.replay_plan import parse_options, plan_of
-from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso, whole
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, iso, take_for_granted, whole
 from jobops.web.replay_words import standing
 
 MOST = 10_000
@@ -33,7 +33,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Sub-commands of the command."""
-        actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|pause|resume|cancel|speed")
+        actions = parser.add_subparsers(dest="action", metavar="list|show|pause|resume|cancel|speed")
         shown = actions.add_parser("list", help="replays, the newest first")
         shown.add_argument("--state", choices=_states(), help="only in this state")
         shown.add_argument("--limit", type=whole(1, MOST), default=50, metavar="N", help="at most so many (default 50)")
@@ -49,6 +49,7 @@ class Command(OperatorCommand):
             each.add_argument("id", type=whole(1, MAX_ID), metavar="ID")
         for each in (shown, one, stop, go_on, cancel, speed):
             super().add_arguments(each)
+        take_for_granted(parser, "list", shown)
 
     def run(self, options: dict[str, Any]) -> None:
         """Do the sub-command."""

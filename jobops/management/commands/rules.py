@@ -14,7 +14,7 @@ from dlq.owners.parsing import LONGEST_TEXT, Fault
 from dlq.owners.previewing import preview
 from dlq.owners.saving import InvalidRules, Saved, rules_apply, rules_save
 from dlq.owners.versions import newest_rules
-from jobops.management.base import Found, OperatorCommand, Refused, command_actor, iso, whole
+from jobops.management.base import Found, OperatorCommand, Refused, command_actor, iso, take_for_granted, whole
 from jobops.management.files import write_whole
 
 STDIN = "-"
@@ -29,7 +29,7 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """One sub-command for each thing that can be done."""
         metavar = "show|check|preview|import|export|history|apply"
-        actions = parser.add_subparsers(dest="action", required=True, metavar=metavar)
+        actions = parser.add_subparsers(dest="action", metavar=metavar)
         show = actions.add_parser("show", help="the rules in force, or those of a version")
         show.add_argument("--version", type=whole(1, 2**63 - 1), metavar="N", dest="wanted")
         check = actions.add_parser("check", help="what is wrong with a file, or with the rules in force")
@@ -46,6 +46,7 @@ class Command(OperatorCommand):
         take.add_argument("file", metavar="FILE", help="a text file, or - for what is piped in")
         for each in (show, check, look, take, history, apply):
             super().add_arguments(each)
+        take_for_granted(parser, "show", show)
 
     def run(self, options: dict[str, Any]) -> None:
         """Do what the sub-command says."""

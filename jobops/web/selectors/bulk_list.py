@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
 from dlq.access import bulks_visible_to
-from dlq.models import BulkAction, ReplayPlan, ReplayRun
+from dlq.bulk_progress import progress_of
+from dlq.models import BulkAction, ReplayPlan
 from jobops.web.paging import Slice, slice_by_id
 from tenants.access import AnyUser, sees_all
 
 
 @dataclass(frozen=True, slots=True)
 class BulkLine:
-    """A row. ``goes_on``: some of the jobs that it sent have not ended. ``plan``: how it runs, of a replay that has
-    one."""
+    """A row. ``goes_on``: some of the jobs that it sent have not ended; ``died``: how many of them died again.
+    ``plan``: how it runs, of a replay that has one."""
 
     bulk: BulkAction
     goes_on: bool
     plan: ReplayPlan | None = None
+    died: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,9 @@ class BulkList:
 def bulk_list(user: AnyUser, params: Mapping[str, str]) -> BulkList:
     """Those that exist for this person, in a constant number of queries; of drafts, which have changed nothing, only
     their own."""
-    on_the_way = ReplayRun.objects.filter(bulk=OuterRef("pk"), state=ReplayRun.State.RUNNING)
     bulks = bulks_visible_to(user).filter(~Q(state=BulkAction.State.DRAFT) | Q(by_user=user.pk))
     found: Slice[BulkAction] = slice_by_id(bulks, params, {})
     plans = ReplayPlan.objects.in_bulk([bulk.pk for bulk in found.rows])
-    going = set(bulks.filter(Exists(on_the_way), pk__in=[bulk.pk for bulk in found.rows]).values_list("pk", flat=True))
-    return BulkList(
-        sees_all(user), found, [BulkLine(bulk, bulk.pk in going, plans.get(bulk.pk)) for bulk in found.rows]
-    )
+    at = progress_of(found.rows)
+    lines = [BulkLine(bulk, at[bulk.pk].running > 0, plans.get(bulk.pk), at[bulk.pk].died) for bulk in found.rows]
+    return BulkList(sees_all(user), found, lines)

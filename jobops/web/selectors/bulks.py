@@ -74,7 +74,8 @@ def bulk_page(user: AnyUser, bulk_id: int) -> BulkPage:
     if bulk.state == BulkAction.State.DRAFT:
         found = preview(bulk)
         ids = [letter.pk for letter in found.sample]
-        choice = draft_facts(user, bulk, [share.name for share in found.jobs.top], staff=staff)
+        tenants = None if found.tenants.others else [share.name for share in found.tenants.top]
+        choice = draft_facts(user, bulk, [share.name for share in found.jobs.top], tenants, staff=staff)
         return BulkPage(
             bulk, staff, may, now, preview=found, sample=_rows(ids), lately=_lately(user, bulk, found, choice, now),
             paused=_paused(bulk), choice=choice,
@@ -86,7 +87,7 @@ def bulk_page(user: AnyUser, bulk_id: int) -> BulkPage:
         may = may_undo(user, bulk)
     return BulkPage(
         bulk, staff, may, now, progress=at, died=_rows(list(ended), ended), undone_by=undone_by,
-        happened=_happened(bulk), paused=_paused(bulk), replay=replay_facts(user, bulk, at.died, now),
+        happened=_happened(bulk), paused=_paused(bulk), replay=replay_facts(user, bulk, at, now),
     )  # fmt: skip
 
 

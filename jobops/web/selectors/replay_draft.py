@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.db.models import Count
+from redis.exceptions import RedisError
 
 from dlq.access import bulks_visible_to
 from dlq.models import BulkAction, BulkMember, DeadLetterGroup, ReplayPlan, ReplayRun
 from jobops.contracts import registry
+from jobops.engine.queues import read_queues
+from jobops.runtime import get_engine
 from jobops.web.limit_words import rate_words
+from jobops.web.selectors.reach import reading_redis
 from tenants.access import AnyUser
 
 MOST_ELSEWHERE = 3
@@ -27,21 +32,42 @@ class Elsewhere:
 @dataclass(frozen=True, slots=True)
 class DraftFacts:
     """``group``: the one cause of all that is chosen, None: several. ``elsewhere``: who replays some of it already,
-    most first. ``allowed``: how often the one job type of it may start, in words; empty: no limit, or several types."""
+    most first. ``allowed``: how often the one job type of it may start, in words; empty: no limit, or several types.
+    ``ahead``: lane → how many jobs of the same tenants wait there now, and come first."""
 
     group: DeadLetterGroup | None = None
     elsewhere: Sequence[Elsewhere] = ()
     allowed: str = ""
+    ahead: Mapping[str, int] = field(default_factory=dict)
 
 
-def draft_facts(user: AnyUser, bulk: BulkAction, job_types: Sequence[str], *, staff: bool) -> DraftFacts:
-    """All of it, in a constant number of queries; a tenant's people read of no cause and of no machine."""
+def draft_facts(
+    user: AnyUser, bulk: BulkAction, job_types: Sequence[str], tenants: Sequence[str] | None, *, staff: bool
+) -> DraftFacts:
+    """All of it, in a constant number of queries; a tenant's people read of no cause and of no machine.
+    ``tenants``: slugs of all whose letters they are; None: more than are asked for."""
     if bulk.kind != BulkAction.Kind.REPLAY:
         return DraftFacts()
     elsewhere = _elsewhere(user, bulk)
     if not staff:
         return DraftFacts(elsewhere=elsewhere)
-    return DraftFacts(_group(bulk), elsewhere, _allowed(job_types))
+    return DraftFacts(_group(bulk), elsewhere, _allowed(job_types), _ahead(tenants or ()))
+
+
+def _ahead(tenants: Sequence[str]) -> dict[str, int]:
+    """From the lengths of their queues; nothing while Redis is away."""
+    slugs = [slug for slug in tenants if slug]
+    if not slugs:
+        return {}
+    try:
+        with reading_redis():
+            rows = read_queues(get_engine(), slugs)
+    except RedisError:
+        return {}
+    found: Counter[str] = Counter()
+    for row in rows:
+        found[row.lane] += row.depth
+    return dict(+found)
 
 
 def _group(bulk: BulkAction) -> DeadLetterGroup | None:

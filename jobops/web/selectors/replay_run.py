@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models import Count, Q
 from redis.exceptions import RedisError
 
+from dlq.bulk_progress import Progress
+from dlq.foreign.unwatched import unwatched
 from dlq.models import BulkAction, DeadLetterGroup, ReplayPlan, ReplayRun
 from jobops.metrics.waits import Wait, read_waits
 from jobops.runtime import get_engine
 from jobops.web.selectors.reach import reading_redis
-from jobops.web.selectors.replay_again import since_of
+from jobops.web.selectors.replay_again import DIED, letters_of, since_of
 from jobops.web.selectors.snapshot import urgent_lane
 from tenants.access import AnyUser, sees_all
 
@@ -31,7 +33,8 @@ class ReplayFacts:
 
     ``waits``: samples of the first lane's longest wait, oldest first; none while Redis is away.
     ``died_of``: (reason, error class) → how many died again of it, most first. ``group``: the one cause it is about.
-    ``new_since``: letters of what was chosen that died after its members were fixed.
+    ``new_since``: letters of what was chosen that died after its members were fixed. ``open_again``: of those that
+    died again or came back, how many are open now. ``unwatched``: source → how many run there unknown to the scheduler.
     """
 
     plan: ReplayPlan | None = None
@@ -40,6 +43,8 @@ class ReplayFacts:
     waits: Sequence[Wait] = ()
     died_of: Sequence[tuple[str, str, int]] = ()
     new_since: int = 0
+    open_again: int = 0
+    unwatched: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan_with_cause(bulk: BulkAction) -> ReplayPlan | None:
@@ -52,7 +57,7 @@ def plan_with_cause(bulk: BulkAction) -> ReplayPlan | None:
     return plan
 
 
-def replay_facts(user: AnyUser, bulk: BulkAction, died: int, now: datetime) -> ReplayFacts:
+def replay_facts(user: AnyUser, bulk: BulkAction, at: Progress, now: datetime) -> ReplayFacts:
     """All of it, in a constant number of queries; to a tenant's people nothing of the machine."""
     if bulk.kind != BulkAction.Kind.REPLAY:
         return ReplayFacts()
@@ -63,7 +68,9 @@ def replay_facts(user: AnyUser, bulk: BulkAction, died: int, now: datetime) -> R
         group=plan.group if plan and staff else None,
         starts=starts_lately(bulk, now) if staff else (),
         waits=_waits() if staff else (),
-        died_of=_died_of(bulk) if died and staff else (),
+        died_of=_died_of(bulk) if at.died and staff else (),
+        open_again=letters_of(user, bulk, DIED).count() if at.died or at.came_back else 0,
+        unwatched=unwatched(ReplayRun.objects.filter(bulk=bulk)) if at.running and staff else {},
         new_since=0 if over and bulk.ended_at and bulk.ended_at < now - LONG_AGO else since_of(user, bulk).count(),
     )
 

@@ -78,8 +78,9 @@ def confirm(request: HttpRequest, bulk_id: int) -> HttpResponse:
     require(may_run(request.user, bulk))
     asked = asked_for(request.POST, staff=sees_all(request.user))
     if asked.faults or request.POST.get("show"):
-        for name, problem in asked.problems:
-            messages.error(request, f"Nothing was changed. {name}: {problem}.")
+        # Which are wrong and why is said beside them.
+        if asked.faults:
+            messages.error(request, "Nothing was changed: put the options right first.")
         return redirect(_again(request, bulk))
     try:
         bulk = bulk_confirm(

@@ -130,7 +130,7 @@ def _run(request: HttpRequest, found: BulkPage) -> dict[str, Any]:
     parts = words.parts(bulk, at, staff=staff, notes=replay.get("notes"))
     over = bulk.state in (BulkAction.State.FINISHED, BulkAction.State.CANCELLED)
     return {
-        "title": words.run_title(bulk, at, staff=staff),
+        "title": words.run_title(bulk, at, staff=staff, open_again=found.replay.open_again),
         "lede": words.run_lede(bulk, at, staff=staff),
         "parts": parts,
         "legend": words.in_legend(parts),

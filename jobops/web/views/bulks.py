@@ -24,6 +24,7 @@ def page(request: HttpRequest) -> HttpResponse:
             "name": tongue(line.bulk.kind, staff=staff).name,
             "url": bulk_url(line.bulk),
             "look": bulk_look(line.bulk, goes_on=line.goes_on, plan=line.plan, now=now),
+            "died": line.died,
             "chosen": how_chosen(line.bulk, staff=staff),
             "at": line.bulk.started_at or line.bulk.created_at,
         }

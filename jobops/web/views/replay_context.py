@@ -37,6 +37,7 @@ def draft_of_replay(request: HttpRequest, found: BulkPage, asked: Asked) -> dict
         "typed": asked.typed,
         "lanes": lanes(),
         "lowest": DEFAULTS.lane_name,
+        "ahead": words.ahead_words(found.choice.ahead, len(preview.tenants.top)),
         "plan_url": reverse("bulk-plan", args=[found.bulk.pk]),
         "is_many": preview.will_do > 1,
         "begins": "start" if request.GET.get("begin") == "start" else "checkpoint",

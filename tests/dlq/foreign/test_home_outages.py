@@ -11,9 +11,13 @@ from pytest_django import Settings
 from redis.exceptions import ConnectionError as Away
 
 from dlq.errors import NotReplayable
+from dlq.foreign.unwatched import unwatched
 from dlq.foreign.watching import Watch
 from dlq.models import DeadLetter, ReplayRun
 from dlq.services import letter_replay
+from jobops.doctor.checks import sources as sources_check
+from jobops.doctor.site import Site
+from jobops.runtime import get_engine
 from tests.dlq.foreign.plain_rq import CHARGE, PlainRQ
 
 pytestmark = pytest.mark.usefixtures("both")
@@ -92,6 +96,34 @@ def test_a_source_that_the_settings_do_not_name_is_said(plain: PlainRQ, settings
 
     with pytest.raises(NotReplayable, match="source old is not in JOBOPS_RQ_SOURCES"):
         replay(letter)
+
+
+def test_a_watch_that_does_not_know_a_source_says_so_until_it_does(
+    plain: PlainRQ, look: Look, settings: Settings
+) -> None:
+    replay(failed_letter(plain))
+    with patch.object(settings, "JOBOPS_RQ_SOURCES", {}):
+        look()
+    assert unwatched(ReplayRun.objects.all()) == {"old": 1}
+    (finding,) = sources_check.check(Site(get_engine(), grace_s=0.0))
+    assert (finding.code, finding.name) == ("source_unknown", "old")
+    assert "1 replay runs there, and the scheduler does not know it: name it in JOBOPS_RQ_SOURCES" in finding.text
+    look()
+    assert unwatched(ReplayRun.objects.all()) == {}
+    assert list(sources_check.check(Site(get_engine(), grace_s=0.0))) == []
+    plain.work(JOBS_MENDED="1")
+    look()
+    assert DeadLetter.objects.get().state == "resolved"
+
+
+def test_one_that_was_not_sent_is_sent_once_its_source_is_known(plain: PlainRQ, look: Look, settings: Settings) -> None:
+    letter = failed_letter(plain)
+    with patch("dlq.services.push_home", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        replay(letter)
+    with patch.object(settings, "JOBOPS_RQ_SOURCES", {}):
+        look()
+    look()
+    assert len(plain.waiting()) == 1
 
 
 def test_a_watch_lets_a_silent_source_be_for_a_while(plain: PlainRQ) -> None:

@@ -141,6 +141,20 @@ def test_a_registry_of_a_queue_that_rq_lists_no_more_is_found(plain: PlainRQ) ->
     assert plain.take_over().imported == 1
 
 
+def test_a_queue_whose_name_cannot_be_printed_is_told_as_left_alone(plain: PlainRQ) -> None:
+    plain.enqueue(EXPLODE, "file-1")
+    plain.work()
+    plain.redis.zadd(b"rq:failed:bad\x07name", {"a": 1.0, "b": 2.0})
+    plain.redis.zadd(b"rq:failed:\xff", {"c": 1.0})
+    plain.redis.set(b"rq:failed:odd\n", "no registry")
+
+    report = plain.take_over()
+
+    assert report.imported == 1
+    assert report.skipped == {"the name of its queue cannot be printed": 3}
+    assert plain.redis.zcard(b"rq:failed:bad\x07name") == 2
+
+
 def test_a_rule_for_the_queue_says_whose_it_is(plain: PlainRQ) -> None:
     RuleSet.objects.create(text="queue=billing* -> payments sla=4h severity=high", by="tester")
     plain.enqueue(EXPLODE, "x", queue="billing-eu")

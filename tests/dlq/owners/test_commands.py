@@ -125,6 +125,12 @@ def test_a_file_that_cannot_be_in_force_is_refused_by_its_line(tmp_path: Path) -
     assert run("rules", "check", file) == "1 rule, nothing is wrong\n"
 
 
+def test_without_an_action_what_is_there_is_shown() -> None:
+    assert run("rules") == run("rules", "show")
+    assert run("redirects") == run("redirects", "list")
+    assert run("replays") == run("replays", "list") == "no such replays\n"
+
+
 def test_a_team_without_members_is_a_warning(tmp_path: Path) -> None:
     Team.objects.create(name="nightowls")
     file = tmp_path / "rules.txt"
