@@ -104,7 +104,7 @@ class Commands:
     def count_failed(self, queue: bytes) -> int:
         """How many failed jobs the registry of a queue has, whatever it is called; 0 for what is no registry."""
         try:
-            return cast("int", self.client.zcard(f"{self.prefix}:failed:".encode() + queue))
+            return self.client.zcard(f"{self.prefix}:failed:".encode() + queue)
         except ResponseError as error:
             if is_away(error):
                 raise

@@ -124,10 +124,10 @@ def done_words(entry: AuditEntry, job_types: Mapping[str, str]) -> tuple[str, st
     return head, target if has_target else "", tail
 
 
-def many_words(entry: AuditEntry, count: int) -> tuple[str, str]:
-    """What was done to so many jobs at once: the words before their number, and those from it on."""
+def many_words(entry: AuditEntry, count: int) -> tuple[str, str, str]:
+    """What was done to so many jobs at once: the words before them, they, the words after them."""
     head, _, tail = _sentence(entry).partition("{}")
-    return head, f"{plural(count, 'job')}{tail}"
+    return head, plural(count, "job"), tail
 
 
 def changes_in(entry: AuditEntry) -> list[Changed]:

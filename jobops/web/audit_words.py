@@ -146,10 +146,10 @@ def done_words(entry: AuditEntry) -> tuple[str, str, str]:
     return head, entry.target_id if has_target else "", tail
 
 
-def many_words(entry: AuditEntry, count: int) -> tuple[str, str]:
-    """What was done to so many letters at once: the words before their number, and those from it on."""
-    head, target, tail = done_words(entry)
-    return head.removesuffix("dead letter "), f"{plural(count, 'dead letter')}{tail if target else ''}"
+def many_words(entry: AuditEntry, count: int) -> tuple[str, str, str]:
+    """What was done to so many letters at once: the words before them, they, the words after them."""
+    head, _, tail = done_words(entry)
+    return head.removesuffix("dead letter "), plural(count, "dead letter"), tail
 
 
 def changes_in(entry: AuditEntry) -> list[Changed]:

@@ -7,6 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from dlq.foreign.records import packed
+from dlq.foreign.unwatched import UNWATCHED
+from dlq.models import ForeignJob, ReplayRun
 from jobops.context import outbox
 from jobops.context.models import OutboxEntry, OutboxHold
 from jobops.doctor.checks import CHECKS, redis_setup
@@ -16,6 +19,7 @@ from jobops.engine.registrations import withdraw
 from jobops.runtime.memory import Reading, memory_guard
 from jobops.steward import policies
 from jobops.steward.models import CellState
+from tests.dlq.letters import letter
 from tests.doctor import plant
 from tests.doctor.plant import found, left, look, mended
 from tests.runtime.factory import new_job, waiting
@@ -39,6 +43,17 @@ def test_a_redis_that_is_nearly_full_is_told_and_its_rows_wait_rightly(
     report = examine(site, CHECKS)
     assert found(report) == [("memory_tight", "")]
     assert report.findings[0].text.startswith("Redis is at 91 % of its memory: enqueues go to the outbox")
+
+
+def test_a_source_that_the_scheduler_does_not_know_is_told_while_replays_run_there(site: Site) -> None:
+    sent = letter(None, state="replaying")
+    ReplayRun.objects.create(letter=sent, number=1, job_id="r1", by="tests", note=UNWATCHED)
+    ForeignJob.objects.create(
+        letter=sent, source="old", rq_id="x", queue="q", failed_at=timezone.now(), record=packed({})
+    )
+    assert [finding for finding in look(site) if finding[0] == "source_unknown"] == [("source_unknown", "old")]
+    ReplayRun.objects.update(note="")
+    assert [finding for finding in look(site) if finding[0] == "source_unknown"] == []
 
 
 def test_the_append_only_file_is_switched_on(site: Site) -> None:

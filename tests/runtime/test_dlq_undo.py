@@ -72,7 +72,11 @@ def test_a_reason_of_the_list_with_a_note(acme: Tenant) -> None:
 
 
 def test_the_list_of_reasons() -> None:
-    assert ask("dlq", "reasons") == [{"reason": text, "offered": True} for text in DEFAULTS]
+    assert (
+        ask("dlq", "reasons")
+        == ask("dlq", "reasons", "list")
+        == [{"reason": text, "offered": True} for text in DEFAULTS]
+    )
     reason_retire(text=DEFAULTS[0], by="tests")
     assert text("dlq", "reasons").splitlines()[-1].split() == [*DEFAULTS[0].split(), "no"]
 

@@ -144,6 +144,7 @@ def test_what_died_again_is_listed_and_the_page_rests_at_the_end(world: World, a
     confirm(on_call, bulk)
     ReplayRun.objects.filter(letter__in=letters[:2]).update(state="succeeded")
     ReplayRun.objects.filter(letter=letters[2]).update(state="died", ended_at=bulk.created_at)
+    DeadLetter.objects.filter(pk=letters[2].pk).update(state="open")
     text = text_of(on_call, f"/dlq/replays/{bulk.pk}/")
     assert f"<h1>Replay {bulk.pk} is over: 2 succeeded, 1 is open again</h1>" in text
     assert "no. 2 failed" in text

@@ -66,7 +66,7 @@ def test_a_discard_needs_a_reason_and_is_taken_back_in_one_press(world: World, a
     letter = world.letter(acme)
     client = world.client(Role.ON_CALL)
     for form in ({}, {"reason": "Something else"}, {"reason": "", "note": "  "}):
-        assert "Nothing was changed. Say why" in post(client, letter, "discard", form)
+        assert "Nothing was changed. Choose a reason" in post(client, letter, "discard", form)
         assert state(letter) == State.OPEN
     text = post(client, letter, "discard", REASON)
     assert f"No. {letter.pk} was discarded." in text

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
+from django.urls import reverse
 from django.utils import timezone
 
 from jobops.audit.changes import Changed, in_one_line
@@ -28,8 +29,8 @@ from tenants.roles import Action
 class AuditLine:
     """A row in words. ``url`` and ``tenant_url`` are empty where there is no page for this person.
 
-    ``made``: of what is new, how it was made, in one line; of anything else there are ``changes``. ``count``: rows of
-    one act that it stands for; ``each``: the query string that shows them one by one; ``tenants``: whose they are.
+    ``made``: of what is new, how it was made, in one line; of anything else there are ``changes``.
+    Of the rows of one act it leads to all of them, one by one; ``tenants``: of how many they are.
     """
 
     entry: AuditEntry
@@ -43,9 +44,7 @@ class AuditLine:
     reason: str
     made: str = ""
     changes: Sequence[Changed] = ()
-    count: int = 1
     tenants: int = 1
-    each: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +103,17 @@ def _folded(fold: Fold, line: AuditLine, wanted: AuditFilter, *, staff: bool) ->
     """The line of its newest row as the line of all of them; what they have in common besides is their state."""
     if fold.count == 1:
         return line
-    head, tail = (audit_words if staff else audit_own_words).many_words(fold.entry, fold.count)
+    head, target, tail = (audit_words if staff else audit_own_words).many_words(fold.entry, fold.count)
     return replace(
         line,
         head=head,
-        target="",
+        target=target,
         tail=tail,
-        url="",
+        url=f"{reverse('audit')}{fold.each_query(wanted, who=staff)}",
         tenant_url=line.tenant_url if fold.tenants == 1 else "",
         made="",
         changes=[change for change in line.changes if change.name in ("state", "")],
-        count=fold.count,
         tenants=fold.tenants,
-        each=fold.each_query(wanted, who=staff),
     )
 
 
