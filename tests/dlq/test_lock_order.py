@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from dlq.bulk_batch import carefully
 from dlq.endings import Ending
+from dlq.errors import InvalidAction
 from dlq.foreign import sending
 from dlq.inserting import insert
 from dlq.locking import lock_letters
@@ -151,3 +152,26 @@ def test_what_people_have_is_let_go_of_by_id_when_their_accounts_are_deleted(acm
     assert sees == [True, True, True]
     assert set(DeadLetter.objects.values_list("assignee", flat=True)) == {None}
     assert set(User.objects.values_list("username", flat=True)) == {"root"}
+
+
+def test_who_is_deleted_at_that_very_moment_is_handed_nothing(acme: Tenant) -> None:
+    bob, made, told = person(Role.OPERATOR, name="bob"), letter(acme), list[str]()
+    gone = User.objects.get(pk=bob.pk)
+
+    def assign() -> None:
+        for act in (
+            lambda: letter_assign(letter_id=made.pk, by="test", assignee=gone),
+            lambda: group_assign(group_id=DeadLetterGroup.objects.get().pk, by="test", assignee=gone),
+        ):
+            try:
+                act()
+            except InvalidAction as error:
+                told.append(error.problem)
+
+    with transaction.atomic():
+        bob.delete()
+        thread = in_thread(assign)
+        wait_for(blocked, what="it to wait")
+    thread.join(timeout=30)
+    assert told == ["there is no account 'bob' any more"] * 2
+    assert DeadLetter.objects.get().assignee is None
