@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 
 from tenants.models import Membership, Tenant
-from tenants.roles import GRANTS, MEMBER_ROLES, STAFF_GROUPS, TABLE, Action, Role, Rule
+from tenants.roles import GRANTS, MEMBER_ROLES, STAFF_GROUPS, TABLE, WHO_MAY, Action, Role, Rule
 
 AnyUser: TypeAlias = User | AnonymousUser
 
@@ -133,4 +133,5 @@ def _refusal(role: Role, rule: Rule, action: Action) -> str:
         return f"You may not {action} unless a superuser grants it ({GRANTS[action]})."
     if rule in (Rule.IF_MAY_PAUSE, Rule.IF_MAY_REPLAY):
         return f"As {role} you may {action} only {rule}."
-    return f"As {role} you may not {action}."
+    who = WHO_MAY.get(action)
+    return f"As {role} you may not {action}{f': only {who} may' if who else ''}."

@@ -41,7 +41,7 @@ class Action(StrEnum):
     SET_LIMITS = "change weights, caps and limits"
     MANAGE_TENANTS = "create and delete tenants"
     MANAGE_WORKERS = "drain workers"
-    CONFIGURE = "change teams, rules, SLAs, channels, schedules and tokens"
+    CONFIGURE = "change settings"
     SILENCE = "silence alerts"
     SEE_AUDIT = "read the audit"
     SEE_AUDIT_OF_PEOPLE = "read the audit of users and grants"
@@ -64,6 +64,9 @@ class Rule(StrEnum):
 GRANTS = {Action.SEE_PAYLOAD: "tenants.see_payload", Action.EDIT_PAYLOAD: "tenants.edit_payload"}
 
 _Y, _N, _G, _P, _R = Rule.YES, Rule.NO, Rule.GRANTED, Rule.IF_MAY_PAUSE, Rule.IF_MAY_REPLAY
+
+# Who may, for those who read on a page for everybody that they may not.
+WHO_MAY = {Action.CONFIGURE: "an operator"}
 
 # The tenant columns speak of the tenants the person belongs to; all other tenants do not exist for them.
 _ROWS: dict[Action, tuple[Rule, Rule, Rule, Rule, Rule, Rule]] = {

@@ -126,6 +126,8 @@ def test_the_reason_says_what_would_allow_it() -> None:
         can(person(Role.STAFF_VIEWER), Action.PAUSE, tenant).reason
         == "As staff viewer you may not pause or resume a tenant."
     )
+    reason = can(person(Role.ON_CALL), Action.CONFIGURE).reason
+    assert reason == "As on call you may not change settings: only an operator may."
 
 
 @pytest.mark.django_db

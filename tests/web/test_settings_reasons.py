@@ -64,7 +64,7 @@ def test_what_is_refused_is_said_and_changes_nothing(world: World) -> None:
 def test_who_may_not_change_it_reads_it_and_why_not(world: World) -> None:
     text = body(world.client(Role.ON_CALL))
     assert "Fixed by hand" in text
-    assert "As on call you may not change teams, rules" in text
+    assert "As on call you may not change settings: only an operator may." in text
     assert 'action="/settings/reasons/retire/"' not in text
 
 
