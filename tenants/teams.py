@@ -75,13 +75,20 @@ def team_delete(*, team: Team, by: Actor) -> None:
 
     Raises ``InvalidTeam`` for the default team, which owns what no rule does, or ``TeamGone``.
     """
-    if team.name == settings.JOBOPS_DEFAULT_OWNER:
-        raise InvalidTeam("name", f"{team.name} owns what no rule does; set JOBOPS_DEFAULT_OWNER to another one first")
+    if why := why_kept(team.name):
+        raise InvalidTeam("name", why)
     with transaction.atomic():
         now = _lock(team)
         members = {"members": [member.user.get_username() for member in now.members.select_related("user")]}
         _record("team.delete", now, by, {**_facts(now), **members}, {})
         now.delete()
+
+
+def why_kept(name: str) -> str:
+    """Why a team of this name cannot be deleted, whatever the rules say; the empty string for one that can."""
+    if name != settings.JOBOPS_DEFAULT_OWNER:
+        return ""
+    return f"{name} owns what no rule does; set JOBOPS_DEFAULT_OWNER to another one first"
 
 
 def member_add(*, team: Team, user: User, by: Actor) -> TeamMember:

@@ -56,11 +56,20 @@ def team_delete(*, team: Team, by: Actor) -> None:
 
     Raises ``tenants.errors.InvalidTeam`` or ``TeamGone``.
     """
-    lines = [rule.line for rule in rules_in_force().rules if rule.team == team.name]
-    if lines:
-        where = f"line {lines[0]}" if len(lines) == 1 else f"lines {_listed(lines)}"
-        raise InvalidTeam("name", f"{where} of the rules give{'s' * (len(lines) == 1)} letters to {team.name}")
+    if why := why_kept(team.name):
+        raise InvalidTeam("name", why)
     teams.team_delete(team=team, by=by)
+
+
+def why_kept(name: str) -> str:
+    """Why a team of this name cannot be deleted; the empty string for one that can."""
+    if why := teams.why_kept(name):
+        return why
+    lines = [rule.line for rule in rules_in_force().rules if rule.team == name]
+    if not lines:
+        return ""
+    where = f"line {lines[0]}" if len(lines) == 1 else f"lines {_listed(lines)}"
+    return f"{where} of the rules give{'s' * (len(lines) == 1)} letters to {name}"
 
 
 def _letters() -> list[tuple[str, int, int]]:

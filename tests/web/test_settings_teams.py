@@ -7,10 +7,12 @@ import re
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
 from dlq.models import RuleSet
 from tenants.models import Team, TeamMember, Tenant
 from tenants.roles import Role
+from tests.web.alert_things import channel_of
 from tests.web.world import World
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("send")]
@@ -94,11 +96,48 @@ def test_a_team_that_rules_name_is_not_deleted(world: World) -> None:
     assert not Team.objects.exists()
 
 
+def test_a_team_shows_through_what_it_is_told(world: World, settings: Settings) -> None:
+    team, default = Team.objects.create(name="billing"), Team.objects.create(name="operations")
+    settings.JOBOPS_DEFAULT_OWNER = "operations"
+    client = world.client(Role.STAFF_VIEWER)
+    url = f"/settings/teams/{team.pk}/"
+    assert "It has no channel of its own: only channels of every team tell it" in body(client, url)
+    channel_of("ops mail", team=default)
+    text = body(client, url)
+    assert f'told through those of <a href="/settings/teams/{default.pk}/">operations</a>, the default team' in text
+    own = channel_of("billing mail", team=team, least_severity="high")
+    text = body(client, url)
+    assert f'<a href="/settings/channels/{own.pk}/">billing mail</a>' in text
+    assert '<td data-l="Kind">E-mail</td> <td data-l="From severity">high</td>' in text
+    assert "ops mail" not in text
+    assert "told through those of" not in text
+    own.enabled = False
+    own.save()
+    text = body(client, url)
+    assert "switched off" in text
+    assert "It has no channel that is on: it is told through those of" in text
+
+
+def test_a_team_that_stays_says_why_before_anybody_presses(world: World, settings: Settings) -> None:
+    settings.JOBOPS_DEFAULT_OWNER = "operations"
+    default, named, free = (Team.objects.create(name=name) for name in ("operations", "billing", "free"))
+    RuleSet.objects.create(text="job=y -> billing\njob=x -> billing\n* -> operations\n", by="x")
+    client = world.client(Role.OPERATOR)
+    text = body(client, f"/settings/teams/{default.pk}/")
+    assert "It cannot be deleted: operations owns what no rule does; set JOBOPS_DEFAULT_OWNER to another" in text
+    assert "Delete operations" not in text
+    text = body(client, f"/settings/teams/{named.pk}/")
+    assert "It cannot be deleted: lines 1, 2 of the rules give letters to billing." in text
+    assert "Delete free" in body(client, f"/settings/teams/{free.pk}/")
+    answer = client.post(f"/settings/teams/{default.pk}/delete/", follow=True).content.decode()
+    assert "Nothing was deleted. Its name: operations owns what no rule does" in answer
+
+
 def test_who_may_not_change_sees_why_not(world: World) -> None:
     team = Team.objects.create(name="billing")
     for url in ("/settings/teams/", f"/settings/teams/{team.pk}/", "/settings/rules/"):
         text = body(world.client(Role.ON_CALL), url)
-        assert "As on call you may not change teams, rules" in text
+        assert "As on call you may not change settings: only an operator may." in text
         assert "aria-disabled" in text
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Count, Q, QuerySet
 
 from dlq.access import MAX_ID
-from dlq.owners.teams import Uses, names_without_team, uses_of_names
+from dlq.owners.teams import Uses, names_without_team, uses_of_names, why_kept
+from jobops.alerts.models import Channel
+from jobops.web.alert_words import KINDS
 from tenants.errors import InvalidTeam
 from tenants.models import Team
 from tenants.roles import STAFF_GROUPS
@@ -41,13 +44,25 @@ class TeamsPage:
 
 @dataclass(frozen=True, slots=True)
 class TeamPage:
-    """One team; ``others``: to whom it can escalate; ``colleagues``: who is not in it."""
+    """One team; ``others``: to whom it can escalate; ``colleagues``: who is not in it; ``channels``: where it is told;
+    ``told_by``: the team through whose channels it is told as it has none; ``kept``: why it cannot be deleted."""
 
     team: Team
     uses: Uses
     members: Sequence[User]
     others: Sequence[str]
     colleagues: Sequence[User]
+    channels: Sequence[TeamChannel]
+    told_by: Team | None
+    kept: str
+
+
+@dataclass(frozen=True, slots=True)
+class TeamChannel:
+    """A channel of a team, its kind in words."""
+
+    channel: Channel
+    kind: str
 
 
 def teams_page() -> TeamsPage:
@@ -60,6 +75,8 @@ def teams_page() -> TeamsPage:
 
 def team_page(team: Team) -> TeamPage:
     """One of them, in a constant number of queries."""
+    channels = [TeamChannel(each, KINDS[each.kind]) for each in Channel.objects.filter(team=team).order_by("name")]
+    is_told = any(each.channel.enabled for each in channels)
     others = Team.objects.exclude(pk=team.pk).order_by("name").values_list("name", flat=True)
     return TeamPage(
         team,
@@ -67,6 +84,9 @@ def team_page(team: Team) -> TeamPage:
         list(User.objects.filter(teams__team=team).order_by("username")),
         list(others),
         list(_colleagues().exclude(teams__team=team)[:MOST_CHOICES]),
+        channels,
+        None if is_told else _stands_in(team),
+        why_kept(team.name),
     )
 
 
@@ -78,6 +98,12 @@ def colleague(number: str) -> User:
     if user is None:
         raise InvalidTeam("member", "choose somebody from the list")
     return user
+
+
+def _stands_in(team: Team) -> Team | None:
+    """The default team, if it is another one and has a channel that is on."""
+    default = Team.objects.filter(name=settings.JOBOPS_DEFAULT_OWNER, channels__enabled=True).exclude(pk=team.pk)
+    return default.first()
 
 
 def _colleagues() -> QuerySet[User]:
