@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
+
+from django.utils import timezone
 
 from dlq.bulk_records import ALL
 from jobops.audit.changes import Changed, changes_of
 from jobops.audit.models import AuditEntry
 from jobops.web.bulk_words import chosen_words
-from jobops.web.formats import plural
+from jobops.web.formats import full_time, plural
 from tenants.models import Tenant
 from tenants.recorded import facts_of
 
@@ -48,11 +51,11 @@ DONE = {
     "letter.give_back": "gave dead letter {} back",
     "letter.clock_pause": "paused the drain clock of dead letter {}",
     "letter.clock_resume": "let the drain clock of dead letter {} go on",
-    "group.clock_pause": "paused the drain clocks of group {}",
-    "group.clock_resume": "let the drain clocks of group {} go on",
-    "group.take": "took all dead letters of group {}",
-    "group.assign": "handed all dead letters of group {} on",
-    "group.give_back": "gave all dead letters of group {} back",
+    "group.clock_pause": "paused the drain clocks of cause {}",
+    "group.clock_resume": "let the drain clocks of cause {} go on",
+    "group.take": "took all dead letters of cause {}",
+    "group.assign": "handed all dead letters of cause {} on",
+    "group.give_back": "gave all dead letters of cause {} back",
     "rules.save": "put version {} of the ownership rules in force",
     "rules.apply": "decided all owners anew by version {} of the rules",
     "redirect.create": "had dead letters of {} replayed as another type",
@@ -104,16 +107,16 @@ DONE = {
     "user.profile": "changed the profile of {}",
     "user.password": "changed the password of {}",
     "user.delete": "deleted the account {}",
-    "group.acknowledge": "acknowledged group {} of dead letters",
-    "group.snooze": "snoozed group {} of dead letters",
-    "group.activate": "took group {} of dead letters up again",
-    "group.note": "wrote a note about group {} of dead letters",
-    "group.link": "changed the links of group {} of dead letters",
-    "group.drain": "closed group {} of dead letters, of which nothing is left to be drained",
-    "group.reopen": "opened group {} of dead letters again",
-    "group.wake": "woke group {} of dead letters, whose snooze is over",
-    "group.mend": "mended the counts of group {} of dead letters with the doctor",
-    "group.repair": "put the counts of group {} of dead letters right",
+    "group.acknowledge": "acknowledged cause {}",
+    "group.snooze": "snoozed cause {}",
+    "group.activate": "took cause {} up again",
+    "group.note": "wrote a note about cause {}",
+    "group.link": "changed the links of cause {}",
+    "group.drain": "closed cause {}, of which nothing is left to be drained",
+    "group.reopen": "opened cause {} again",
+    "group.wake": "woke cause {}, whose snooze is over",
+    "group.mend": "mended the counts of cause {} with the doctor",
+    "group.repair": "put the counts of cause {} right",
     "group.create": "made the group {}",
     "group.set": "changed the group {}",
     "group.delete": "deleted the group {}",
@@ -134,6 +137,8 @@ DONE = {
 }
 # Of actions that things of many kinds have.
 VERBS = {"mend": "mended"}
+# Fields that pages know by another name.
+NAMES = {"group": "cause"}
 
 
 def done_words(entry: AuditEntry) -> tuple[str, str, str]:
@@ -176,8 +181,22 @@ def audit_title(count: int, by_people: int, *, narrowed: bool = False) -> str:
 
 
 def _readable(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with letters that a filter chose told in words."""
-    chosen = fields.get("chosen")
-    if not isinstance(chosen, str) or (chosen not in ("", ALL) and "=" not in chosen):
-        return dict(fields)
-    return {**fields, "chosen": chosen_words(chosen, staff=True)}
+    """The fields as people read them: instants in the viewer's zone, and letters that a filter chose in words."""
+    told = {NAMES.get(name, name): _instant(value) if _is_instant(name) else value for name, value in fields.items()}
+    chosen = told.get("chosen")
+    if isinstance(chosen, str) and (chosen in ("", ALL) or "=" in chosen):
+        told["chosen"] = chosen_words(chosen, staff=True)
+    return told
+
+
+def _is_instant(name: str) -> bool:
+    """By its name alone: what a value looks like may be the very text that somebody wrote."""
+    return name in ("until", "since") or name.endswith(("_at", "_until", "_since"))
+
+
+def _instant(value: Any) -> Any:
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return value
+    return value if at is None or timezone.is_naive(at) else full_time(at)

@@ -67,6 +67,21 @@ def test_what_changed_is_told_field_by_field() -> None:
     assert in_one_line(changes_of({"cap": 5, "old": 1}, {"cap": 6})) == "cap 5 → 6, old 1, gone"
 
 
+def test_instants_are_told_as_people_read_them_and_a_group_is_a_cause() -> None:
+    paused = entry(
+        "group.clock_pause", before={"until": "2026-11-30T17:57:11.203713+00:00"}, after={"until": None, "group": 3}
+    )
+    assert in_one_line(changes_in(paused)) == "until Mon 30 Nov 2026, 17:57:11 UTC → none, cause 3"
+    assert done_words(paused) == ("paused the drain clocks of cause ", "5", "")
+    own = entry("letter.replay", after={"note": "2026-11-30T17:57:11+00:00", "ends_at": "soon", "since": "2026-11-30"})
+    assert in_one_line(changes_in(own)) == "note 2026-11-30T17:57:11+00:00, ends at soon, since 2026-11-30"
+
+
+def test_no_sentence_about_dead_letters_calls_a_cause_a_group() -> None:
+    accounts = {"group.create", "group.set", "group.delete"}
+    assert [text for action, text in DONE.items() if "group" in text and action not in accounts] == []
+
+
 def test_of_a_new_tenant_only_what_is_unlike_others_is_told() -> None:
     facts = {
         "name": "acme", "weight": 4.0, "cap": 2, "lane_caps": {}, "depth_limit": 5000, "intake_closed": False,
