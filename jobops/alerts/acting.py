@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from jobops.alerts import fields
-from jobops.alerts.errors import NoSuchAlert, WrongAlertState
+from jobops.alerts.errors import InvalidAlertAction, NoSuchAlert, WrongAlertState
 from jobops.alerts.models import Alert, AlertRule, Silence
 from jobops.alerts.routing import ACKNOWLEDGED, notify
 from jobops.alerts.rules import SCOPE
@@ -98,7 +98,8 @@ def rule_set(
     ``threshold`` in the signal's unit and ``for_s`` None, ``severity`` and ``owner`` empty: as the signal has it.
     Raises InvalidAlertAction.
     """
-    name, where = fields.clean_signal(signal), fields.clean_scope(scope)
+    name = fields.clean_signal(signal)
+    where = fields.clean_scope(name, scope)
     given = fields.clean_rule(name, threshold=threshold, for_s=for_s, severity=severity, owner=owner, enabled=enabled)
     with transaction.atomic():
         rule = AlertRule.objects.select_for_update().filter(signal=name, **where).order_by("pk").first()
@@ -106,6 +107,7 @@ def rule_set(
         rule = rule or AlertRule(signal=name, **where)
         for field, value in given.items():
             setattr(rule, field, value)
+        _refuse_empty(rule)
         rule.by = actor_name(by)
         rule.save()
         was, now = difference(before, _facts(rule))
@@ -118,10 +120,18 @@ def rule_delete(*, rule_id: int, by: Actor) -> None:
     with transaction.atomic():
         rule = AlertRule.objects.select_for_update().filter(pk=rule_id).first()
         if rule is None:
-            raise NoSuchAlert("alert rule", rule_id)
+            raise NoSuchAlert("alert threshold", rule_id)
         facts = _facts(rule)
         rule.delete()
         record(by, Change("alert_rule.delete", "alert_rule", rule_id, before=facts))
+
+
+def _refuse_empty(rule: AlertRule) -> None:
+    """One that leaves all to the signal says nothing, but where another rule of it would hold."""
+    says = rule.threshold is not None or rule.for_s is not None or rule.severity or rule.owner or not rule.enabled
+    if not says and not AlertRule.objects.filter(signal=rule.signal).exclude(pk=rule.pk).exists():
+        change = "nothing would be left of it: take it back instead" if rule.pk else "say what is to be different"
+        raise InvalidAlertAction("threshold", f"{change}; this is what holds without it")
 
 
 def _facts(rule: AlertRule) -> dict[str, Any]:

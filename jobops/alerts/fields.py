@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from jobops.alerts import existing
 from jobops.alerts.errors import InvalidAlertAction
 from jobops.alerts.matching import PARTS
 from jobops.alerts.models import AlertRule, Silence
@@ -68,21 +69,31 @@ def clean_matcher(given: Mapping[str, Any]) -> dict[str, Any]:
     elif isinstance(group, bool) or not isinstance(group, int) or not 0 < group < 2**63:
         raise InvalidAlertAction("group", "must be the number of a cause, as its page has it")
     if group is None and not any(values.values()):
-        raise InvalidAlertAction("signal", "say what to silence: a signal, tenant, lane, job type, team or group")
-    if values["signal"] and not any(char in values["signal"] for char in "*?["):
+        raise InvalidAlertAction("signal", "say what to silence: a signal, tenant, lane, job type, team or cause")
+    if values["signal"] and not existing.is_pattern(values["signal"]):
         clean_signal(values["signal"])
     _known_only(given, known)
+    parts = [name for name in (*PARTS, "group") if (group if name == "group" else values[name])]
+    existing.check_parts(values["signal"], parts, always=("team",))
+    existing.check_names({name: values[name] for name in PARTS})
+    if group is not None:
+        existing.check_cause(group)
     return {**values, "group": group}
 
 
-def clean_scope(given: Mapping[str, Any]) -> dict[str, str]:
-    """Where a rule holds."""
+def clean_scope(signal: str, given: Mapping[str, Any]) -> dict[str, str]:
+    """Where a rule of this signal holds."""
     _known_only(given, PARTS)
-    return _globs(given, PARTS, AlertRule)
+    values = _globs(given, PARTS, AlertRule)
+    existing.check_parts(signal, [name for name in PARTS if values[name]])
+    existing.check_names(values)
+    return values
 
 
 def clean_signal(name: str) -> str:
     """The name of a signal."""
+    if not name:
+        raise InvalidAlertAction("signal", "choose one")
     if name not in SIGNALS:
         near = get_close_matches(str(name), list(SIGNALS), n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(SIGNALS)}"
@@ -114,7 +125,8 @@ def _threshold(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise InvalidAlertAction("threshold", f"{value!r} must be a number from 0")
+        shown = f"{value:g}" if isinstance(value, (int, float)) else repr(value)
+        raise InvalidAlertAction("threshold", f"must be a number, 0 or more; not {shown}")
     return float(value)
 
 
@@ -136,6 +148,7 @@ def _owner(value: object) -> str:
     text = str(value).strip()
     if text and not OWNER.fullmatch(text):
         raise InvalidAlertAction("owner", f"{text[:60]!r} cannot be the name of a team")
+    existing.check_team(text)
     return text
 
 

@@ -28,12 +28,15 @@ EVENTS = {
     "test": "Test",
 }
 SCOPE = ("tenant", "lane", "job_type", "team", "group")
+WORDS = {"job_type": "job type", "group": "cause"}
+"""Parts of a scope that people know by another name."""
 
 
 def message_of(alert: Alert, event: str) -> dict[str, Any]:
     """The message of an event, one of ``EVENTS``.
 
-    Who tells of several alerts at once adds ``also``, a list of objects with the others' ``title``, and ``also_count``.
+    Who tells of several alerts at once adds ``also``, a list of objects with the others' ``title``, ``also_count``, and
+    ``also_alerts``, the numbers of all the others.
     """
     scope = {name: alert.scope[name] for name in SCOPE if alert.scope.get(name) not in (None, "")}
     return {
@@ -56,6 +59,7 @@ def message_of(alert: Alert, event: str) -> dict[str, Any]:
         "alert_url": link(f"/alerts/{alert.pk}/"),
         "also": [],
         "also_count": 0,
+        "also_alerts": [],
         "made_at": iso(timezone.now()),
     }
 
@@ -95,7 +99,7 @@ def headline(message: Mapping[str, Any]) -> str:
 
 def lines(message: Mapping[str, Any]) -> list[str]:
     """What follows the headline, line by line: detail, owner, since, due, what it is about; without the link."""
-    scope = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in message["scope"].items())
+    scope = ", ".join(f"{WORDS.get(name, name)} {value}" for name, value in message["scope"].items())
     over = _is_over(message)
     found = [
         f"Last read: {message['detail']}" if over and message["detail"] else message["detail"],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.db.models import Case, F, IntegerField, QuerySet, Value, When
 from django.http import Http404
 from django.utils import timezone
 
@@ -54,13 +54,14 @@ def get_alert(user: AnyUser, alert_id: int) -> Alert:
 
 
 def open_alerts(alerts: QuerySet[Alert] | None = None) -> QuerySet[Alert]:
-    """Those that are not resolved: firing before acknowledged, the most severe first, then the oldest."""
+    """Those that are not resolved: firing before acknowledged, the most severe first, of such as are as severe what is
+    due first, then the oldest; what has no deadline comes after what has one."""
     chosen = (Alert.objects.all() if alerts is None else alerts).filter(resolved_at__isnull=True)
     ranks = [When(severity=name, then=Value(-rank)) for rank, name in enumerate(SEVERITIES)]
     acknowledged = Case(When(state=Alert.State.ACKNOWLEDGED, then=Value(1)), default=Value(0))
     return chosen.annotate(
         is_known=acknowledged, urgency=Case(*ranks, default=Value(0), output_field=IntegerField())
-    ).order_by("is_known", "urgency", "since", "pk")
+    ).order_by("is_known", "urgency", F("due_at").asc(nulls_last=True), "since", "pk")
 
 
 def with_silences(alerts: Sequence[Alert], now: datetime | None = None) -> list[Standing]:

@@ -110,7 +110,8 @@ def _delivery(alert: Alert, channel: Channel, event: str, others: Sequence[Alert
     message: dict[str, Any] = message_of(alert, event)
     if others:
         named = [{"alert": each.pk, "key": each.key, "title": each.title, "path": each.path} for each in others]
-        message = {**message, "also": named[:MOST_ALSO], "also_count": len(others)}
+        also = {"also": named[:MOST_ALSO], "also_count": len(others), "also_alerts": [each.pk for each in others]}
+        message |= also
     return Delivery(
         key=f"{alert.pk}:{channel.pk}:{event}:{alert.notices}",
         alert=alert,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,10 +10,12 @@ from django.utils import timezone
 
 from jobops.alerts.judging import Judged, Look, Standing
 from jobops.alerts.matching import PARTS
+from jobops.alerts.messages import WORDS
 from jobops.alerts.models import Alert, AlertRule, Delivery, Silence
 from jobops.alerts.reading import Standing as AlertStanding
 from jobops.alerts.reading import with_silences
 from jobops.alerts.signals import SIGNALS
+from jobops.contracts.catalog.words import span
 from jobops.management.base import iso
 
 ALERTS = ("id", "state", "severity", "title", "owner", "since", "acknowledged_by", "silenced_until")
@@ -44,6 +46,22 @@ def alert_details(alert: Alert) -> dict[str, Any]:
         for each in sent
     ]
     return {**row, "deliveries": told}
+
+
+def detail_lines(shown: Mapping[str, Any]) -> list[str]:
+    """What ``alert_details`` says, line by line, as people read it, but for its messages."""
+    width = max(len(name) for name in shown) + 2
+    lines = []
+    for name, value in shown.items():
+        if name == "scope":
+            value = ", ".join(f"{WORDS.get(part, part)} {each}" for part, each in value.items())
+        elif name == "age":
+            value = span(value)
+        elif isinstance(value, float):
+            value = f"{value:,.15g}"
+        text = "-" if value in (None, "") else str(value)
+        lines.append(f"{name.replace('_', ' '):<{width}}{text}")
+    return lines
 
 
 def silence_rows(silences: Sequence[Silence]) -> list[dict[str, Any]]:

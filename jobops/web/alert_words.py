@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from dlq.models import Severity
+from jobops.alerts.errors import AlertError, InvalidAlertAction
 from jobops.alerts.messages import EVENTS
 from jobops.alerts.models import Alert, AlertRule, Channel, Delivery, Silence
 from jobops.alerts.reading import Standing
@@ -18,7 +19,7 @@ from jobops.web.words import Look
 BREACHED, CRITICAL = Look("Breached", "octagon", "danger"), Look("Critical", "octagon", "danger")
 WORST = (BREACHED, CRITICAL)
 HIGH = Look("High", "alert-triangle", "danger")
-WARNING, NOTICE = Look("Warning", "alert-triangle", "warn"), Look("Notice", "alert-circle", "calm")
+NORMAL, LOW = Look("Normal", "alert-triangle", "warn"), Look("Low", "alert-circle", "calm")
 STATES = {
     "firing": Look("Firing", "ring", "accent"),
     "acknowledged": Look("Acknowledged", "check", "calm"),
@@ -47,7 +48,7 @@ def look_of(alert: Alert) -> Look:
         return BREACHED
     if alert.severity == Severity.CRITICAL:
         return CRITICAL
-    return {Severity.HIGH.value: HIGH, Severity.LOW.value: NOTICE}.get(alert.severity, WARNING)
+    return {Severity.HIGH.value: HIGH, Severity.LOW.value: LOW}.get(alert.severity, NORMAL)
 
 
 def whose(alert: Alert) -> str:
@@ -84,9 +85,13 @@ def firing_title(standings: Sequence[Standing]) -> str:
         one = len(loud) == 1
         known = f"{spelled(len(loud))} {'thing is' if one else 'things are'} wrong"
         return f"{known}, and somebody has {'it' if one else 'each'}."
-    if len(loud) == 1:
-        return stopped(loud[0].alert.title)
-    return f"{spelled(len(loud))} things are firing. Start with {first_thing(open_ones[0].alert)}."
+    held = len(loud) - len(open_ones)
+    also = f"{spelled(held)} more {'is' if held == 1 else 'are'} acknowledged"
+    if len(open_ones) == 1:
+        title = stopped(open_ones[0].alert.title)
+        return f"{title} {also}." if held else title
+    also = f", {also.lower()}" if held else ""
+    return f"{spelled(len(open_ones))} things are firing{also}. Start with {first_thing(open_ones[0].alert)}."
 
 
 def alerts_title(standings: Sequence[Standing], given_up: int) -> str:
@@ -110,6 +115,13 @@ def first_thing(alert: Alert) -> str:
 def sentence(text: str) -> str:
     """A refusal with a capital letter and a full stop."""
     return stopped(f"{text[:1].upper()}{text[1:]}")
+
+
+def fault_words(error: AlertError, labels: Mapping[str, str]) -> str:
+    """A refusal beside its form: the field by the name that it has there, and what would be right."""
+    if isinstance(error, InvalidAlertAction):
+        return stopped(f"{labels.get(error.field, error.field)}: {error.problem}")
+    return sentence(str(error))
 
 
 def stopped(text: str) -> str:
@@ -149,7 +161,15 @@ def value_words(signal: Signal | None, value: float) -> str:
         return shown
     if signal.unit == YES_OR_NO:
         return "yes" if value else "no"
-    return f"{shown} {signal.unit}"
+    return f"{shown} {_one(signal.unit) if value == 1 else signal.unit}"
+
+
+def _one(unit: str) -> str:
+    """The unit of a single one: ``dead letter`` of ``dead letters``, ``minute left`` of ``minutes left``."""
+    for many in ("dead letters", "jobs", "seconds", "minutes", "times"):
+        if unit.startswith(many):
+            return many[:-1] + unit[len(many) :]
+    return unit
 
 
 def for_words(for_s: int) -> str:

@@ -20,7 +20,7 @@ from tenants.roles import Action
 class Entry:
     """One link of the top bar; ``current``: the person is on that page or below it; ``count``: of what waits there.
 
-    ``alarms``: how many alerts people are told of; None elsewhere. ``loud``: somebody has yet to take one of them.
+    ``alarms``: how many alerts are firing, which nobody has yet; None elsewhere. ``loud``: there is one.
     """
 
     label: str
@@ -57,7 +57,7 @@ def navigation_of(user: User, path: str, undrained: int, alarms: Counts | None =
             url,
             current=path == url or (url != home and path.startswith(url)),
             count=undrained if url == letters else None,
-            alarms=told.firing + told.acknowledged if url == alerts else None,
+            alarms=told.firing if url == alerts else None,
             loud=bool(told.firing),
         )
         for label, url in pages

@@ -23,6 +23,9 @@ def read(engine: Engine, signal: str, now: datetime | None = None) -> dict[str, 
     """Subject → what was read of it. The signal must be readable."""
     found = seen(engine, signal, now=now)
     assert not found.unread
+    for each in found.judged.values():
+        parts = {part for part, value in each.reading.scope.items() if value not in ("", None)}
+        assert not parts or any(parts <= scope for scope in each.signal.parts), "rules and silences would be refused"
     return {each.reading.subject: each for each in found.judged.values()}
 
 

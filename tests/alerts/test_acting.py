@@ -13,10 +13,21 @@ from django.utils import timezone
 from jobops.alerts import acting, reading
 from jobops.alerts.errors import InvalidAlertAction, NoSuchAlert, WrongAlertState
 from jobops.alerts.models import Alert, AlertRule, Silence
+from jobops.alerts.signals import SIGNALS
 from jobops.audit.models import AuditEntry
+from tenants.models import Team, Tenant
+from tests.alerts.readings import cause
 from tests.alerts.rounds import alert, channel, evaluate, told
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("known")]
+
+
+@pytest.fixture
+def known() -> None:
+    """What rules and silences of these tests name."""
+    for slug in ("acme", "beta", "quiet"):
+        Tenant.objects.create(slug=slug, name=slug)
+    Team.objects.create(name="payments")
 
 
 def audited() -> AuditEntry:
@@ -96,6 +107,15 @@ def test_a_silence_is_made_and_ended_each_with_its_row_in_the_audit() -> None:
         ("group", {"group": "5"}),
         ("group", {"group": -5}),
         ("host", {"host": "a"}),
+        ("tenant", {"tenant": "acmee"}),
+        ("tenant", {"tenant": "a\0b"}),
+        ("lane", {"lane": "bulkk"}),
+        ("job_type", {"tenant": "", "job_type": "tests.nosuch"}),
+        ("team", {"team": "payment"}),
+        ("group", {"tenant": "", "group": 4711}),
+        ("job_type", {"job_type": "tests.*"}),  # with the tenant of the others: no alert is of both
+        ("tenant", {"signal": "no_scheduler"}),
+        ("lane", {"tenant": "", "signal": "sla_*", "lane": "bulk"}),
     ],
 )
 def test_a_silence_that_makes_no_sense_is_refused_and_says_what_is_wrong(field: str, change: dict[str, Any]) -> None:
@@ -135,7 +155,18 @@ def test_a_rule_is_one_for_a_scope_and_what_is_not_given_stays() -> None:
         ("for_s", {"for_s": 86_401}),
         ("severity", {"severity": "urgent"}),
         ("owner", {"owner": "<b>"}),
+        ("owner", {"owner": "paymentz"}),
         ("group", {"group": "5"}),
+        ("signal", {"signal": ""}),
+        ("threshold", {}),
+        ("threshold", {"severity": "", "enabled": True, "tenant": "acme"}),
+        ("tenant", {"threshold": 5, "tenant": "acmee"}),
+        ("lane", {"threshold": 5, "lane": "bulkk"}),
+        ("team", {"threshold": 5, "team": "payments"}),
+        ("team", {"threshold": 5, "signal": "new_cause", "team": "payment"}),
+        ("job_type", {"threshold": 5, "signal": "run_time", "job_type": "tests.nosuch"}),
+        ("tenant", {"threshold": 5, "signal": "new_cause", "tenant": "acme"}),
+        ("team", {"threshold": 5, "signal": "dead_letters", "tenant": "acme", "team": "payments"}),
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused_and_says_what_is_wrong(field: str, change: dict[str, Any]) -> None:
@@ -143,6 +174,44 @@ def test_a_rule_that_makes_no_sense_is_refused_and_says_what_is_wrong(field: str
         acting.rule_set(**({"by": "mia", "signal": "depth"} | change))
     assert refused.value.field == field
     assert not AlertRule.objects.exists()
+
+
+def test_what_is_still_to_come_is_named_by_a_pattern_and_a_name_in_use_is_a_name() -> None:
+    group = cause(1, owner="no-team-yet", job_type="gone.job")
+    acting.rule_set(by="mia", signal="depth", tenant="new-*", threshold=5)
+    acting.rule_set(by="mia", signal="new_cause", team="no-team-*", job_type="gone.job", threshold=5)
+    end: dict[str, Any] = {"by": "mia", "reason": "known", "ends_at": soon()}
+    acting.silence_create(**end, group=group.pk, job_type="gone.job")
+    acting.silence_create(**end, signal="depth", team="payments", tenant="acme", lane="bulk")
+    acting.silence_create(**end, tenant="new-[ab]", signal="nothing_yet_*")
+    assert (AlertRule.objects.count(), Silence.objects.count()) == (2, 3)
+
+
+def test_what_is_wrong_with_a_name_says_what_would_be_right() -> None:
+    changes: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("did you mean acme", {"tenant": "acmee"}),
+        (r"use a pattern, such as zzz\*", {"tenant": "zzz"}),
+        ("of a tenant or a lane, not of a team", {"team": "payments"}),
+        ("no team is called 'paymens'; did you mean payments", {"owner": "paymens"}),
+        ("say what is to be different", {"threshold": None}),
+    )
+    for words, change in changes:
+        with pytest.raises(InvalidAlertAction, match=words):
+            acting.rule_set(**({"by": "mia", "signal": "depth", "threshold": 5} | change))
+
+
+def test_a_rule_that_says_nothing_is_one_where_a_wider_one_would_hold() -> None:
+    acting.rule_set(by="mia", signal="depth", threshold=5)
+    own = acting.rule_set(by="mia", signal="depth", tenant="acme", threshold=None)
+    acting.rule_delete(rule_id=AlertRule.objects.exclude(pk=own.pk).get().pk, by="mia")
+    with pytest.raises(InvalidAlertAction, match="take it back instead"):
+        acting.rule_set(by="mia", signal="depth", tenant="acme", enabled=True)
+
+
+@pytest.mark.parametrize("name", sorted(SIGNALS))
+def test_a_signal_has_the_parts_that_it_says(name: str) -> None:
+    known = {"tenant", "lane", "job_type", "team", "group"}
+    assert all(scope and scope <= known for scope in SIGNALS[name].parts)
 
 
 def test_a_misspelt_signal_is_told_what_it_may_be() -> None:

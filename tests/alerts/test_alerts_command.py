@@ -17,11 +17,20 @@ from jobops.scheduling.duties import Context
 from jobops.scheduling.scheduler import LOCK
 from jobops.steward import alerts as duty
 from jobops.steward.duties import duties
+from tenants.models import Team, Tenant
 from tests.alerts.readings import cause
 from tests.alerts.rounds import alert, channel, evaluate
 from tests.runtime.asking import ask, refusal, text
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("known")]
+
+
+@pytest.fixture
+def known() -> None:
+    """What rules and silences of these tests name."""
+    for slug in ("acme", "a"):
+        Tenant.objects.create(slug=slug, name=slug)
+    Team.objects.create(name="exports")
 
 
 def test_nothing_fires(engine: Engine) -> None:
@@ -54,6 +63,23 @@ def test_one_is_shown_with_its_messages() -> None:
     assert refusal("alerts", "show", "4711")[0] == 1
 
 
+def test_one_is_told_as_people_read_it() -> None:
+    evaluate(0, 1_234_567, scope={"tenant": "acme", "group": 8, "job_type": "tests.echo"})
+    shown = text("alerts", "show", str(alert().pk))
+    lines = dict(line.split(maxsplit=1) for line in shown.splitlines() if len(line.split(maxsplit=1)) == 2)
+    assert lines["scope"] == "tenant acme, cause 8, job type tests.echo"
+    assert lines["value"] == "1,234,567"
+    assert "{" not in shown
+    starts = {line.index(value) for line in shown.splitlines() for value in ("depth:acme", "normal") if value in line}
+    assert len(starts) == 1, "the values stand below each other"
+
+
+def test_without_an_action_it_lists() -> None:
+    evaluate(0, 500)
+    assert text("alerts") == text("alerts", "list") != "nothing fires\n"
+    assert text("teams") == text("teams", "list")
+
+
 def test_silences() -> None:
     channel()
     evaluate(0, 500)
@@ -73,14 +99,20 @@ def test_silences() -> None:
         (("silence", "--tenant", "a", "--for", "1y", "--reason", "x"), 2, "'1y' is not a duration"),
         (("silence", "--tenant", "a", "--for", "91d", "--reason", "x"), 1, "--for: must be within 90 days"),
         (("silence", "--tenant", "a", "--for", "2h", "--reason", " "), 1, "--reason: say why"),
-        (("set", "dept", "--threshold", "5"), 1, "--signal: no signal is called 'dept'; did you mean depth"),
+        (("set", "dept", "--threshold", "5"), 1, "SIGNAL: no signal is called 'dept'; did you mean depth"),
         (("set", "depth"), 2, "give --threshold"),
         (("set", "depth", "--threshold", "many"), 2, "must be a number, or default"),
-        (("set", "depth", "--threshold", "-5"), 1, "--threshold: -5.0 must be a number from 0"),
-        (("set", "depth", "--tell", "<b>"), 1, "cannot be the name of a team"),
+        (("set", "depth", "--threshold", "-5"), 1, "--threshold: must be a number, 0 or more; not -5"),
+        (("set", "depth", "--tell", "<b>"), 1, "--tell: '<b>' cannot be the name of a team"),
+        (("set", "depth", "--tell", "exprts"), 1, "--tell: no team is called 'exprts'; did you mean exports?"),
+        (("set", "depth", "--on"), 1, "--threshold: say what is to be different"),
+        (("set", "depth", "--team", "exports", "--off"), 1, "--team: alerts of depth"),
+        (("set", "run_time", "--job", "nosuch", "--off"), 1, "--job: 'nosuch' is not known"),
+        (("silence", "--signal", "dept", "--for", "2h", "--reason", "x"), 1, "--signal: no signal is called 'dept'"),
+        (("silence", "--group", "5", "--for", "2h", "--reason", "x"), 1, "--group: there is no cause 5"),
         (("ack", "x"), 2, "must be a whole number"),
         (("ack", "5", "--for", "8d"), 1, "--for: must be a whole number from 1"),
-        (("reset", "5"), 1, "there is no alert rule 5"),
+        (("reset", "5"), 1, "there is no alert threshold 5"),
     ],
 )
 def test_what_makes_no_sense_is_one_line_that_names_the_option(

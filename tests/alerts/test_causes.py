@@ -29,7 +29,7 @@ def test_a_new_cause_is_told_to_its_owner_once_with_its_page_and_its_deadline(en
         evaluate(engine, only={"new_cause"})
     alert = Alert.objects.get()
     assert alert.title == "A new cause: payment provider answered 503"
-    assert alert.detail.startswith("3,184 dead letters of 7 tenants")
+    assert alert.detail.startswith("3,184 dead letters to drain; 3,184 deaths of 7 tenants in all;")
     assert (alert.owner, alert.severity, alert.path) == ("payments", "high", f"/dlq/groups/{group.pk}/")
     assert (alert.due_at, alert.scope["group"]) == (group.due_at, group.pk)
     assert told() == ["fired"]

@@ -45,7 +45,7 @@ def test_each_cause_is_named_once_to_the_right_team_until_it_is_dealt_with(both:
     assert sorted(Alert.objects.values_list("owner", flat=True)) == ["exports", "payments", "payments"]
     message = Delivery.objects.get(channel__name="exports by mail").message
     assert "out of memory" in message["title"]
-    assert message["detail"].startswith("10 dead letters of 1 tenant")
+    assert message["detail"].startswith("10 dead letters to drain; 10 deaths of 1 tenant in all;")
     assert message["due_at"]
     group = DeadLetterGroup.objects.get(owner="exports")
     assert message["url"].endswith(f"/dlq/groups/{group.pk}/")

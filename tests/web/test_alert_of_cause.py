@@ -58,8 +58,25 @@ def test_what_is_high_does_not_look_like_what_is_normal(on_call: Client) -> None
     for severity in ("low", "normal", "high", "critical"):
         alert_of(severity, severity=severity)
     looks = re.findall(r'<span class="st (st-\w+)">.*?</svg>(\w+)</span>', body(on_call))
-    assert looks == [("st-danger", "Critical"), ("st-danger", "High"), ("st-warn", "Warning"), ("st-calm", "Notice")]
+    assert looks == [("st-danger", "Critical"), ("st-danger", "High"), ("st-warn", "Normal"), ("st-calm", "Low")]
     assert body(on_call).count("fire-r al-r crit") == 1
+
+
+@pytest.mark.parametrize("named_in", ["also_alerts", "also"])
+def test_who_was_told_of_several_at_once_is_told_on_the_page_of_each(on_call: Client, named_in: str) -> None:
+    first, second, other = alert_of("first"), alert_of("second"), alert_of("other", signal="new_cause")
+    channel = channel_of("their mail", team=Team.objects.create(name="operations"))
+    also = {"also_alerts": [second.pk]} if named_in == "also_alerts" else {"also": [{"alert": second.pk}]}
+    row = {"channel": channel, "event": "escalated", "state": "sent"}
+    Delivery.objects.create(key="1", alert=first, message={"also_count": 1, **also}, **row)
+    Delivery.objects.create(key="2", alert=other, message={"also_count": 1, **also}, **row)
+    Delivery.objects.create(key="3", alert=first, message={"also_count": 0}, **row)
+    Alert.objects.update(told_at=timezone.now(), escalated_at=timezone.now())
+    text = body(on_call, f"/alerts/{second.pk}/")
+    assert text.count('data-l="Event">Escalated') == 1
+    assert f'with <a href="/alerts/{first.pk}/">alert {first.pk}</a>' in text
+    assert "It was escalated to operations: nobody had acknowledged it" in text
+    assert body(on_call, f"/alerts/{first.pk}/").count('data-l="Event">Escalated') == 2
 
 
 @pytest.mark.parametrize(

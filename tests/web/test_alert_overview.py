@@ -26,9 +26,9 @@ def test_what_is_firing_is_the_title_and_the_first_panel(world: World) -> None:
     alert_of("quiet-one")
     silence_of()
     text = body(client, "/")
-    assert title(text) == "Two things are firing. Start with data-exports’s: 212 dead letters are past their deadline."
+    assert title(text) == "212 dead letters are past their deadline. One more is acknowledged."
     shown = panel(text)
-    assert shown.index("Breached") < shown.index("Warning")
+    assert shown.index("Breached") < shown.index("Normal")
     assert "olga has it" in shown
     assert "quiet-one" not in shown
     assert shown.count('class="fire-r crit"') == 1

@@ -44,7 +44,8 @@ class Signal:
     It fires when its value has been over ``threshold`` (``under``: below it) for ``for_s`` seconds, and is over when it
     has been at or beyond ``clears_at`` for ``calm_s`` seconds: between the two nothing changes. ``threshold`` None: off
     unless a rule sets one. ``about``: what it reads, for people. ``overruled_by``: a worse signal of the same subject,
-    after which nobody needs to hear that this one is over.
+    after which nobody needs to hear that this one is over. ``parts``: what of a scope its readings have at once; empty:
+    they are of the whole system.
     """
 
     name: str
@@ -59,3 +60,4 @@ class Signal:
     read: Callable[[Sources], Iterable[Reading]]
     under: bool = False
     overruled_by: str = ""
+    parts: tuple[frozenset[str], ...] = ()

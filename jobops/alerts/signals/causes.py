@@ -16,6 +16,9 @@ NEW_FOR = timedelta(hours=24)
 """A cause that began or came back longer ago begins no episode: after an update nobody is told of years of causes."""
 MOST_LETTERS, MOST_OF_A_TEAM = 10_000_000, 1_000
 
+OF_A_CAUSE = (frozenset({"group", "job_type", "team"}),)
+"""The parts of ``group_scope``."""
+
 _KNOWN = (DeadLetterGroup.State.ACKNOWLEDGED, DeadLetterGroup.State.SNOOZED)
 
 
@@ -33,7 +36,7 @@ def new_causes(sources: Sources) -> Iterator[Reading]:
             subject=group_subject(group),
             value=group.undrained,
             title=what,
-            detail=f"{group_counts(group)}, {plural(group.deaths, 'death')} in all; job type {group.job_type}",
+            detail=f"{group_counts(group)}; job type {group.job_type}",
             scope=group_scope(group),
             owner=group.owner,
             path=group_path(group),
@@ -91,8 +94,11 @@ def group_path(group: DeadLetterGroup) -> str:
 
 
 def group_counts(group: DeadLetterGroup) -> str:
-    """How many, of how many tenants."""
-    return f"{plural(group.undrained, 'dead letter')} of {plural(group.tenants, 'tenant')}"
+    """What is left to drain, and what there ever was: tenants are counted over all deaths, not over what is left."""
+    ever = plural(group.deaths, "death")
+    if group.tenants:
+        ever += f" of {plural(group.tenants, 'tenant')}"
+    return f"{plural(group.undrained, 'dead letter')} to drain; {ever} in all"
 
 
 SIGNALS = (
@@ -107,6 +113,7 @@ SIGNALS = (
         severity="normal",
         about="Undrained dead letters of a cause that began, or came back after it was drained, in the last 24 hours.",
         read=new_causes,
+        parts=OF_A_CAUSE,
     ),
     Signal(
         name="dead_letters",
@@ -119,6 +126,7 @@ SIGNALS = (
         severity="normal",
         about="Undrained dead letters of a team's causes; of a tenant, where a rule names tenants.",
         read=team_backlogs,
+        parts=(frozenset({"team"}), frozenset({"tenant"})),
     ),
     Signal(
         name="letters_kept",

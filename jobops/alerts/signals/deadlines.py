@@ -9,7 +9,7 @@ from dlq.clock.overdue import overdue
 from dlq.clock.standing import WARNS_AT, Kind, group_standings
 from dlq.models import DeadLetterGroup, Severity
 from jobops.alerts.signals.base import Reading, Signal
-from jobops.alerts.signals.causes import group_counts, group_path, group_scope, group_subject
+from jobops.alerts.signals.causes import OF_A_CAUSE, group_counts, group_path, group_scope, group_subject
 from jobops.alerts.sources import Sources
 from jobops.alerts.urgency import rank
 from jobops.contracts.catalog.words import plural, span
@@ -37,7 +37,7 @@ def breaches(sources: Sources) -> Iterator[Reading]:
             group,
             value=sources.age_s(group.due_at, "a due time"),
             title=f"{many}: {_name(group)}",
-            detail=f"{group_counts(group)} to drain",
+            detail=group_counts(group),
             severity=max(group.severity, Severity.HIGH, key=rank),
         )
 
@@ -132,6 +132,7 @@ SIGNALS = (
         severity="high",
         about="How late the letter of a cause is that was due first, and is not drained.",
         read=breaches,
+        parts=OF_A_CAUSE,
     ),
     Signal(
         name="sla_warning",
@@ -145,6 +146,7 @@ SIGNALS = (
         about="How much of its time the letter of a cause has used that is due first; pauses left out.",
         read=warnings,
         overruled_by="sla_breach",
+        parts=OF_A_CAUSE,
     ),
     Signal(
         name="sla_forecast",
@@ -159,5 +161,6 @@ SIGNALS = (
         read=forecast_breaches,
         under=True,
         overruled_by="sla_breach",
+        parts=OF_A_CAUSE,
     ),
 )

@@ -92,6 +92,7 @@ SIGNALS = (
         severity="critical",
         about="Jobs that wait in a lane which no living worker serves.",
         read=lanes_without_worker,
+        parts=(frozenset({"lane"}),),
     ),
     Signal(
         name="no_scheduler",

@@ -13,6 +13,7 @@ from jobops.metrics.condition import LATE_S, LATE_URGENT_S, RETRY_LIMIT_OF_ALL, 
 from jobops.metrics.rows import retry_rate, total
 
 DEEP = 10_000
+OF_A_QUEUE = (frozenset({"tenant", "lane"}),)
 
 
 def ages(sources: Sources) -> Iterator[Reading]:
@@ -112,6 +113,7 @@ SIGNALS = (
         severity="high",
         about=f"The oldest waiting job of a lane; in the most urgent lane {LATE_URGENT_S:.0f} seconds are too long.",
         read=ages,
+        parts=OF_A_QUEUE,
     ),
     Signal(
         name="depth",
@@ -124,6 +126,7 @@ SIGNALS = (
         severity="normal",
         about="Jobs that wait in a tenant's queue, those at a limit too.",
         read=depths,
+        parts=OF_A_QUEUE,
     ),
     Signal(
         name="retry_rate",
@@ -136,6 +139,7 @@ SIGNALS = (
         severity="normal",
         about=f"Retries by starts over the last five minutes, once there were {RETRY_STARTS} starts.",
         read=retries,
+        parts=(frozenset({"tenant"}), frozenset({"job_type"})),
     ),
     Signal(
         name="unserved_queue",

@@ -40,5 +40,6 @@ SIGNALS = (
         severity="normal",
         about="How long 99 of 100 runs of a job type take at most, beside what is usual of it.",
         read=slow_types,
+        parts=(frozenset({"job_type", "team"}),),
     ),
 )

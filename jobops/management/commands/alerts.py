@@ -25,7 +25,10 @@ from jobops.management.option_types import duration, number
 from jobops.runtime import get_engine
 
 MOST_LISTED = 1000
-OPTIONS = {"signal": "--signal", "job_type": "--job", "for_s": "--for", "minutes": "--for", "ends_at": "--for"}
+OPTIONS = {"job_type": "--job", "for_s": "--for", "minutes": "--for", "ends_at": "--for", "owner": "--tell"}
+"""Where a field was typed that is not an option of its own name."""
+ARGUMENTS = {("set", "signal"): "SIGNAL"}
+"""Fields that a sub-command takes without an option."""
 
 
 class Command(OperatorCommand):
@@ -36,8 +39,9 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """One sub-command for each thing that can be done."""
         words = "list|show|ack|silence|silences|unsilence|rules|set|reset|check"
-        actions = parser.add_subparsers(dest="action", required=True, metavar=words)
-        listing = actions.add_parser("list", help="open alerts, the most urgent first")
+        actions = parser.add_subparsers(dest="action", metavar=words, help="without one of them: list")
+        parser.set_defaults(all=False, owner=None, as_json=False)
+        listing = actions.add_parser("list", help="open alerts: the most severe first, then what is due first")
         listing.add_argument("--all", action="store_true", help=f"resolved ones too, the newest {MOST_LISTED:,}")
         listing.add_argument("--owner", metavar="TEAM", help="only this team's")
         one = actions.add_parser("show", help="one alert with the messages about it")
@@ -54,7 +58,7 @@ class Command(OperatorCommand):
         silences.add_argument("--all", action="store_true", help=f"ended ones too, the newest {MOST_LISTED:,}")
         end = actions.add_parser("unsilence", help="end a silence")
         end.add_argument("id", type=number, metavar="NUMBER", help="as `alerts silences` shows it")
-        rules = actions.add_parser("rules", help="every signal with its threshold, and the rules in place of them")
+        rules = actions.add_parser("rules", help="alert thresholds: each signal's, and those of one's own in its place")
         change = actions.add_parser("set", help="a threshold of one's own; what is not given stays")
         change.add_argument("signal", metavar="SIGNAL", help="as `alerts rules` shows it")
         change.add_argument("--threshold", type=_float, metavar="N|default", help="in the signal's unit")
@@ -64,7 +68,7 @@ class Command(OperatorCommand):
         switch = change.add_mutually_exclusive_group()
         switch.add_argument("--off", dest="enabled", action="store_false", default=None, help="never fire")
         switch.add_argument("--on", dest="enabled", action="store_true", default=None, help="fire again")
-        reset = actions.add_parser("reset", help="take a rule back")
+        reset = actions.add_parser("reset", help="take a threshold of one's own back")
         reset.add_argument("id", type=number, metavar="NUMBER", help="as `alerts rules` shows it")
         check = actions.add_parser("check", help="look now, and print what is over its threshold; changes no alert")
         for each in (silence, change):
@@ -74,8 +78,9 @@ class Command(OperatorCommand):
 
     def run(self, options: dict[str, Any]) -> None:
         """Do what the sub-command says."""
-        with _refusals():
-            getattr(self, f"do_{options['action']}")(options)
+        action = options["action"] or "list"
+        with _refusals(action):
+            getattr(self, f"do_{action}")(options)
 
     def do_list(self, options: dict[str, Any]) -> None:
         """Open alerts, or the newest of all."""
@@ -94,8 +99,8 @@ class Command(OperatorCommand):
             self.print_json(shown)
             return
         told = shown.pop("deliveries")
-        for name, value in shown.items():
-            self.stdout.write(f"{name.replace('_', ' ')}: {'-' if value in (None, '') else value}")
+        for line in rows.detail_lines(shown):
+            self.stdout.write(line)
         columns = ("created_at", "event", "channel", "state", "attempts", "answer")
         self.print_table(columns, told, "nobody was told of it")
 
@@ -143,12 +148,12 @@ class Command(OperatorCommand):
             raise Usage("alerts set: give --threshold, --for, --severity, --tell, --on or --off")
         own = {name: _OWN[name] if value == "default" else value for name, value in given.items()}
         rule = acting.rule_set(by=command_actor(), signal=options["signal"], **own, **_scope(options))
-        self._print_one(options, rows.rule_row(rule), f"set rule {rule.pk} of {rule.signal}")
+        self._print_one(options, rows.rule_row(rule), f"set threshold {rule.pk} of {rule.signal}")
 
     def do_reset(self, options: dict[str, Any]) -> None:
         """Delete a rule."""
         acting.rule_delete(rule_id=options["id"], by=command_actor())
-        self._print_one(options, {"id": options["id"], "deleted": True}, f"took rule {options['id']} back")
+        self._print_one(options, {"id": options["id"], "deleted": True}, f"took threshold {options['id']} back")
 
     def do_check(self, options: dict[str, Any]) -> None:
         """Exit code 1 when something is over its threshold or cannot be read."""
@@ -197,11 +202,12 @@ def _scope(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _refusals(action: str) -> Iterator[None]:
     try:
         yield
     except InvalidAlertAction as error:
-        raise Refused(f"{OPTIONS.get(error.field, '--' + error.field)}: {error.problem}") from error
+        where = ARGUMENTS.get((action, error.field)) or OPTIONS.get(error.field) or f"--{error.field}"
+        raise Refused(f"{where}: {error.problem}") from error
     except AlertError as error:
         raise Refused(str(error)) from error
 

@@ -32,7 +32,10 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """One sub-command for each thing that can be done."""
-        actions = parser.add_subparsers(dest="action", required=True, metavar="list|create|set|delete|add|remove")
+        actions = parser.add_subparsers(
+            dest="action", metavar="list|create|set|delete|add|remove", help="without one of them: list"
+        )
+        parser.set_defaults(as_json=False)
         listing = actions.add_parser("list", help="all teams, and the names that are used and no team has")
         create = actions.add_parser("create", help="make a team; its name is for good")
         change = actions.add_parser("set", help="change what is given, leave the rest")
@@ -58,7 +61,7 @@ class Command(OperatorCommand):
     def run(self, options: dict[str, Any]) -> None:
         """Do what the sub-command says."""
         try:
-            getattr(self, f"do_{options['action']}")(options)
+            getattr(self, f"do_{options['action'] or 'list'}")(options)
         except InvalidTeam as error:
             raise Refused(f"{OPTIONS.get(error.field, error.field)}: {error.problem}") from error
         except TenantError as error:

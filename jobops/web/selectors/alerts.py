@@ -13,10 +13,11 @@ from django.utils import timezone
 from dlq.access import MAX_ID
 from jobops.alerts.models import Alert, Delivery, Silence
 from jobops.alerts.reading import Standing, alerts_visible_to, get_alert, open_alerts, with_silences
-from jobops.alerts.routing import FIRED
+from jobops.alerts.routing import ESCALATED, FIRED
 from jobops.alerts.signals import SIGNALS, Signal, causes, deadlines
 from jobops.audit.models import AuditEntry
 from jobops.web import alert_words
+from jobops.web.formats import listed
 from jobops.web.paging import Slice, id_cursor, slice_by_instant
 from jobops.web.words import Look
 from tenants.access import AnyUser
@@ -24,12 +25,16 @@ from tenants.access import AnyUser
 OF_CAUSES = tuple(signal.name for signal in (*causes.SIGNALS, *deadlines.SIGNALS))
 """The signals about dead letters, some of which are about one cause each: the key of such a one names it."""
 MOST_OPEN = 500
-"""Open alerts that are looked at; the most urgent ones."""
+"""Open alerts that are looked at: the first in the order of ``open_alerts``."""
 
 SIZE = 50
 LATELY = 10
 IN_OVERVIEW = 6
 MOST_HAPPENED = 100
+MOST_LOOKED_AT = 300
+"""Messages that told of several alerts, among which those are looked for that named one."""
+WRITTEN_WITHIN = timedelta(minutes=1)
+"""A message is written in the round that changes its alert: so long after it at most."""
 DAY = timedelta(days=1)
 
 
@@ -81,7 +86,7 @@ class AlertsPage:
 
 
 def standing_alerts(user: AnyUser) -> list[Standing]:
-    """The open alerts, the most urgent first, those that are silenced last; two queries."""
+    """The open alerts in the order of ``open_alerts``, those that are silenced last; two queries."""
     found = with_silences(list(open_alerts(alerts_visible_to(user))[:MOST_OPEN]))
     return sorted(found, key=lambda each: each.word == "silenced")
 
@@ -118,7 +123,7 @@ def line_of(standing: Standing, now: datetime) -> AlertLine:
 
 
 def alerts_of_cause(user: AnyUser, group_id: int) -> list[AlertLine]:
-    """The open alerts about a cause, the most urgent first; two queries, one without any."""
+    """The open alerts about a cause, in the order of ``open_alerts``; two queries, one without any."""
     keys = [f"{signal}:group={group_id}" for signal in OF_CAUSES]
     found = list(open_alerts(alerts_visible_to(user).filter(key__in=keys)))
     now = timezone.now()
@@ -134,7 +139,7 @@ def given_up_today() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """What the overview says of alerts. ``lines``: the most urgent; ``more``: others that did not fit."""
+    """What the overview says of alerts. ``lines``: the first of them; ``more``: others that did not fit."""
 
     title: str = ""
     lines: Sequence[AlertLine] = ()
@@ -190,9 +195,32 @@ def alert_page(user: AnyUser, alert_id: int) -> AlertPage:
     """The alert. Raises ``Http404``."""
     alert = get_alert(user, alert_id)
     line = line_of(with_silences([alert])[0], timezone.now())
-    sent = list(alert.deliveries.select_related("channel__team").order_by("-pk")[:MOST_HAPPENED])
+    sent = _told_of(alert)
     about, happened = alert_words.about_words(alert.scope), _happened(alert, sent)
     return AlertPage(line, SIGNALS.get(alert.signal), about, happened, sent)
+
+
+def _told_of(alert: Alert) -> list[Delivery]:
+    """The messages about it, the newest first: its own, and those about another one of its signal that named it too.
+    Two queries."""
+    own = alert.deliveries.select_related("channel__team").order_by("-pk")[:MOST_HAPPENED]
+    # What tells of several is written while all of them are open.
+    during = {"created_at__gte": alert.since, "created_at__lte": (alert.resolved_at or timezone.now()) + WRITTEN_WITHIN}
+    several = Delivery.objects.filter(alert__signal=alert.signal, message__also_count__gt=0, **during)
+    rows = several.exclude(alert=alert).select_related("channel__team", "alert").order_by("-pk")[:MOST_LOOKED_AT]
+    return sorted([*own, *(row for row in rows if _names(row, alert.pk))], key=lambda row: row.pk, reverse=True)
+
+
+def _names(row: Delivery, alert_id: int) -> bool:
+    also = row.message.get("also_alerts") or [each.get("alert") for each in row.message.get("also", ())]
+    return alert_id in also
+
+
+def _escalated_to(alert: Alert, sent: Sequence[Delivery]) -> str:
+    """``It was escalated to operations``: the teams whose channels were told of it."""
+    channels = [each.channel for each in sent if each.event == ESCALATED]
+    teams = sorted({channel.team.name for channel in channels if channel.team is not None})
+    return f"It was escalated{f' to {listed(teams)}' if teams else ''}: nobody had acknowledged it"
 
 
 def _happened(alert: Alert, sent: Sequence[Delivery]) -> list[Happening]:
@@ -201,7 +229,7 @@ def _happened(alert: Alert, sent: Sequence[Delivery]) -> list[Happening]:
     own = [
         (alert.resolved_at, "circle-check", "It was over by itself", ""),
         (alert.calm_since if alert.resolved_at is None else None, "clock", "Calm since then, not yet for good", ""),
-        (alert.escalated_at, "arrow-up", "It was escalated: nobody had acknowledged it", ""),
+        (alert.escalated_at, "arrow-up", _escalated_to(alert, sent), ""),
         (alert.told_at, "bell", told, ""),
         (alert.since, "alert-triangle", "It began", ""),
     ]

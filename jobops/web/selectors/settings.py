@@ -29,7 +29,7 @@ _PARTS = (
     ("Teams", "Who drains dead letters and is told of alerts, and to whom a team escalates.", "teams"),
     ("Rules", "Whose a dead letter is, by when it must be drained, and how much it matters.", "rules"),
     ("Channels", "Where a team is told: e-mail, Slack, PagerDuty, or a webhook of your own.", "channels"),
-    ("Alert rules", "From when on a signal fires, for a tenant, a lane, a job type or a team.", "alert-rules"),
+    ("Alert thresholds", "From when on a signal fires, for a tenant, a lane, a job type or a team.", "alert-rules"),
     ("Discard reasons", "What people choose from when they give a dead letter up.", "discard-reasons"),
     ("Retention", "How long drained dead letters are kept, and which are deleted next.", "retention"),
     ("Redirects", "Where dead letters of a renamed job type are sent when they are replayed.", "redirects"),

@@ -45,7 +45,8 @@ def put(request: HttpRequest) -> HttpResponse:
             **{name: posted[name] for name in SCOPE},
         )
     except AlertError as error:
-        return render(request, "alerts/rules.html", _context(request, {**posted, "fault": str(error)}), status=422)
+        typed = {**posted, "fault": alert_words.fault_words(error, LABELS)}
+        return render(request, "alerts/rules.html", _context(request, typed), status=422)
     messages.success(request, f"{alert_words.signal_title(posted['signal'])}: the threshold is set.")
     return redirect("alert-rules")
 
@@ -63,6 +64,19 @@ def delete(request: HttpRequest, rule_id: int) -> HttpResponse:
     return redirect("alert-rules")
 
 
+LABELS = {
+    "signal": "Signal",
+    "threshold": "Threshold",
+    "for": "Held for",
+    "for_s": "Held for",
+    "tenant": "Tenant",
+    "lane": "Lane",
+    "job_type": "Job type",
+    "team": "Team",
+    "severity": "Severity",
+    "owner": "Told to",
+}
+"""What a field is called on the page."""
 FIELDS = ("signal", "threshold", "for", "severity", "owner", "off")
 
 
@@ -72,7 +86,7 @@ def _number(text: str) -> float | None:
     try:
         return float(text.replace(",", ""))
     except ValueError:
-        raise InvalidAlertAction("threshold", f"{text[:40]!r} must be a number from 0, or empty") from None
+        raise InvalidAlertAction("threshold", f"must be a number, 0 or more, or empty; not {text[:40]!r}") from None
 
 
 def _seconds(text: str) -> int | None:

@@ -24,6 +24,8 @@ from tenants.roles import Action
 
 MINUTES = (15, 60, 240, 1440)
 """For how long an acknowledgement holds, to choose from."""
+LABELS = {"minutes": "Have it for"}
+"""What a field is called on the page."""
 
 
 @require_safe
@@ -61,7 +63,7 @@ def acknowledge(request: HttpRequest, alert_id: int) -> HttpResponse:
         minutes = whole(request.POST.get("minutes", "60"))
         alert_acknowledge(alert_id=alert.pk, by=request.user, minutes=minutes)
     except AlertError as error:
-        messages.error(request, f"Nothing was changed. {alert_words.sentence(str(error))}")
+        messages.error(request, f"Nothing was changed. {alert_words.fault_words(error, LABELS)}")
     else:
         messages.success(request, f"You have it: {alert_words.stopped(alert.title)}")
     return redirect(return_path(request, reverse("alert", args=[alert.pk])))

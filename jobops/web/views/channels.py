@@ -23,6 +23,16 @@ from jobops.web.views.alerts import refuse_unless, rights
 from tenants.models import Team
 from tenants.roles import Action
 
+LABELS = {
+    "name": "Name",
+    "kind": "Kind",
+    "target": "Leads to",
+    "secret": "Key",
+    "team": "Team",
+    "least_severity": "Told from this severity on",
+}
+"""What a field is called on the page."""
+
 Posted = MultiValueDict[str, str]
 
 
@@ -49,7 +59,8 @@ def create(request: HttpRequest) -> HttpResponse:
     except AlertError as error:
         # The address and the key are secrets: they are not sent back.
         kept = {name: request.POST.get(name, "") for name in ("name", "kind", "team", "least_severity")}
-        return render(request, "alerts/channels.html", _context(request, {**kept, "fault": str(error)}), status=422)
+        form = {**kept, "fault": alert_words.fault_words(error, LABELS)}
+        return render(request, "alerts/channels.html", _context(request, form), status=422)
     messages.success(request, f"The channel {channel.name} is there. Send a test to see whether it works.")
     return redirect("channel", channel.pk)
 
@@ -62,7 +73,8 @@ def change(request: HttpRequest, channel_id: int) -> HttpResponse:
     try:
         channel_change(channel_id=channel.pk, by=request.user, **_fields(request.POST, is_new=False))
     except AlertError as error:
-        return render(request, "alerts/channel.html", _one(request, channel, str(error)), status=422)
+        fault = alert_words.fault_words(error, LABELS)
+        return render(request, "alerts/channel.html", _one(request, channel, fault), status=422)
     messages.success(request, "The channel was changed.")
     return redirect("channel", channel.pk)
 
@@ -74,7 +86,7 @@ def delete(request: HttpRequest, channel_id: int) -> HttpResponse:
     try:
         channel_delete(channel_id=channel_id, by=request.user)
     except AlertError as error:
-        messages.error(request, f"Nothing was changed: {error}.")
+        messages.error(request, f"Nothing was changed. {alert_words.sentence(str(error))}")
     else:
         messages.success(request, "The channel is gone; what waited for it is not sent.")
     return redirect("channels")

@@ -18,7 +18,7 @@ from jobops.alerts.errors import AlertError, InvalidAlertAction
 from jobops.alerts.signals import SIGNALS
 from jobops.contracts import durations
 from jobops.web import alert_words
-from jobops.web.formats import plural
+from jobops.web.formats import clock, plural
 from jobops.web.places import return_path
 from jobops.web.selectors.alerts import proposed, silences_page
 from jobops.web.views.alerts import refuse_unless, rights, whole
@@ -26,6 +26,18 @@ from tenants.roles import Action
 
 FOR = ("30m", "2h", "8h", "1d", "1w")
 PARTS = ("signal", "tenant", "lane", "job_type", "team")
+LABELS = {
+    "signal": "Signal",
+    "tenant": "Tenant",
+    "lane": "Lane",
+    "job_type": "Job type",
+    "team": "Team",
+    "group": "Cause, by its number",
+    "for": "For",
+    "until": "Or until",
+    "reason": "Why?",
+}
+"""What a field is called on the page."""
 
 
 @require_safe
@@ -49,10 +61,15 @@ def create(request: HttpRequest) -> HttpResponse:
         silence = silence_create(by=request.user, reason=reason, ends_at=ends_at, **matcher, group=whole(group) or None)
     except AlertError as error:
         # What was typed is not lost.
-        typed = {**matcher, "group": group, "reason": request.POST.get("reason", ""), "fault": str(error)}
+        labels = {**LABELS, "ends_at": LABELS["until" if request.POST.get("until", "").strip() else "for"]}
+        fault = alert_words.fault_words(error, labels)
+        kept = {name: request.POST.get(name, "") for name in ("reason", "for", "until")}
+        typed = {**matcher, "group": group, **kept, "fault": fault}
         return render(request, "alerts/silences.html", _context(request, typed), status=422)
     messages.success(
-        request, f"Nobody is told of {alert_words.matcher_words(silence)} until then. It is shown all the same."
+        request,
+        f"Nobody is told of {alert_words.matcher_words(silence)} until {clock(silence.ends_at)}. "
+        "It is shown all the same.",
     )
     return redirect(return_path(request, reverse("silences")))
 

@@ -48,7 +48,7 @@ def test_a_message_says_what_how_many_since_when_whose_due_and_where(receiver: S
     text = "\n".join([headline(message), *lines(message), message["url"]])
     assert [fact for fact in FACTS if fact not in text] == []
     assert text.startswith("Firing: 212 dead letters")
-    assert "About: tenant acme, group 5." in text
+    assert "About: tenant acme, cause 5." in text
 
 
 def test_what_is_over_is_told_as_what_was_and_how_long_it_lasted(receiver: Sink) -> None:
