@@ -15,6 +15,7 @@ from django.core.validators import validate_email
 
 from dlq.text import one_line
 from jobops.alerts.channels.answers import Answer, told
+from jobops.alerts.channels.smtp import BoundedBackend
 from jobops.alerts.messages import headline, lines
 from jobops.alerts.models import Channel
 
@@ -25,7 +26,8 @@ NO_SERVER = "not sent: no mail server is configured, set JOBOPS_ALERT_MAIL_URL"
 
 def send(channel: Channel, message: Mapping[str, Any]) -> Answer:
     """Send it to every address of the channel in one mail. The same delivery has the same ``Message-ID``."""
-    if not settings.EMAIL_HOST and settings.EMAIL_BACKEND == "django.core.mail.backends.smtp.EmailBackend":
+    is_smtp = settings.EMAIL_BACKEND == "django.core.mail.backends.smtp.EmailBackend"
+    if is_smtp and not settings.EMAIL_HOST:
         return Answer(False, text=NO_SERVER)
     to = addresses_of(channel.target)
     mail = EmailMessage(
@@ -42,6 +44,7 @@ def send(channel: Channel, message: Mapping[str, Any]) -> Answer:
             ]
         ),
         to=to,
+        connection=BoundedBackend() if is_smtp else None,
         headers={
             "Message-ID": f"<{sha256(str(message['id']).encode()).hexdigest()[:40]}@jobops.invalid>",
             "Date": formatdate(),

@@ -7,14 +7,14 @@ import http.client
 import re
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from jobops.alerts.addresses import Refused, Resolved, check_url
 from jobops.alerts.channels.answers import Answer, told
+from jobops.alerts.channels.ending import ended_in_time
 
 TIMEOUT_S = 10.0
 """From the first byte to the last one."""
@@ -37,7 +37,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, secrets: Iterable
         return Answer(False, text=told(f"not sent: {refused}", hidden))
     connection = Connection(where)
     try:
-        with _ended_in_time(connection):
+        with ended_in_time(connection, TIMEOUT_S):
             connection.request("POST", where.path, body, {**_standing(where), **headers})
             response = connection.getresponse()
             return _answer(response, _body(response), hidden)
@@ -86,18 +86,6 @@ class Connection(http.client.HTTPConnection):
             with contextlib.suppress(OSError):
                 # The plain socket's: that of TLS would first touch what the other thread reads from.
                 socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
-
-
-@contextlib.contextmanager
-def _ended_in_time(connection: Connection) -> Iterator[None]:
-    """A socket's own time limit begins anew with every byte, so that a slow one could go on for ever."""
-    watch = threading.Timer(TIMEOUT_S, connection.cut)
-    watch.daemon = True
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.cancel()
 
 
 def _standing(where: Resolved) -> dict[str, str]:
