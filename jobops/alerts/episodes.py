@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from dlq.text import one_line, visible
-from jobops.alerts.claiming import claimed
+from jobops.alerts.claiming import claimed, told_so_far
 from jobops.alerts.judging import Judged, Look, Standing
 from jobops.alerts.models import Alert, Pending
 from jobops.alerts.signals import SIGNALS
@@ -191,6 +191,7 @@ def _resolve(this: Round, now: datetime) -> list[Alert]:
     ended = claimed(over, Q(resolved_at__isnull=True), state=Alert.State.RESOLVED, resolved_at=now, seen_at=now)
     for alert in over:  # also those that somebody else has ended, who tells of it
         alert.state, alert.resolved_at = Alert.State.RESOLVED, now
+    told_so_far(ended)
     return ended
 
 

@@ -94,7 +94,14 @@ def send_now(channel: Channel, delivery: Delivery) -> Answer:
     delivery.state = Delivery.State.SENT if answer.ok else Delivery.State.GIVEN_UP
     delivery.sent_at = timezone.now() if answer.ok else None
     delivery.answer, delivery.taken_until, delivery.attempts = deliveries.answer_words(answer), None, 1
-    delivery.save(update_fields=["state", "sent_at", "answer", "taken_until", "attempts"])
+    # The channel may have been deleted meanwhile, and with it the row.
+    Delivery.objects.filter(pk=delivery.pk).update(
+        state=delivery.state,
+        sent_at=delivery.sent_at,
+        answer=delivery.answer,
+        taken_until=delivery.taken_until,
+        attempts=delivery.attempts,
+    )
     return answer
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from jobops.alerts.claiming import claimed
+from jobops.alerts.claiming import claimed, told_so_far
 from jobops.alerts.models import Alert, Channel, Silence
 from jobops.alerts.routing import ACKNOWLEDGED, ESCALATED, FIRED, REMINDER, RESOLVED, Switchboard, notify_together
 from jobops.alerts.signals import SIGNALS
@@ -48,6 +48,7 @@ class Telling:
                     changed += 1
             elif alert.state == Alert.State.ACKNOWLEDGED and self._ran_out(alert, who, read):
                 changed += self._fire_again(alert)
+        told_so_far(told)
         self._notify([alert for alert in told if alert.notices], ACKNOWLEDGED)
         return changed
 

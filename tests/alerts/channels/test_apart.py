@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from dlq.models import DeadLetter
 from jobops.alerts.models import Delivery
@@ -15,7 +16,7 @@ from jobops.engine.client import Engine
 from jobops.engine.records import Outcome
 from jobops.runtime import get_engine
 from tests.alerts.channels.conftest import alert_of, channel_of, delivery_of
-from tests.alerts.channels.sink import Sink
+from tests.alerts.channels.sink import Sink, sink
 from tests.runtime import factory
 from tests.runtime.factory import new_job, run_all, waiting
 from tests.runtime.processes import run, running
@@ -67,6 +68,31 @@ def test_one_that_was_killed_in_mid_send_is_followed_by_another(both: Engine, re
         wait_for(lambda: Delivery.objects.get(pk=row.pk).state == "sent", seconds=30, what="the second one has sent it")
     assert len(receiver.got) == 2
     assert len({got.headers["Idempotency-Key"] for got in receiver.got}) == 1
+
+
+def test_one_that_was_killed_between_the_answer_and_the_note_repeats_it_once(
+    both: Engine, receiver: Sink, settings: Settings, tmp_path: Path
+) -> None:
+    """The answers of a round are noted when its channels have ended: one that hangs leaves time for the kill."""
+    with sink() as hanging:
+        hanging.waits.clear()
+        origins = f"{receiver.url},{hanging.url}"
+        settings.JOBOPS_ALERT_ALLOW_PRIVATE_SINK = [receiver.url, hanging.url]
+        row = delivery_of(channel_of(receiver.url, name="quick"), alert_of())
+        delivery_of(channel_of(hanging.url, name="hangs"), alert_of(key="other"))
+        with running(tmp_path / "a", "scheduler", JOBOPS_ALERT_ALLOW_PRIVATE_SINK=origins) as first:
+            wait_for(lambda: receiver.got and hanging.got, seconds=30, what="both have the message")
+            first.kill()
+            first.wait(10)
+        row.refresh_from_db()
+        assert (row.state, row.attempts) == ("waiting", 1), "it was noted before the kill"
+        hanging.waits.set()
+        Delivery.objects.update(taken_until=timezone.now())  # a minute later
+        with running(tmp_path / "b", "scheduler", JOBOPS_ALERT_ALLOW_PRIVATE_SINK=origins):
+            sent = Delivery.objects.filter(state="sent")
+            wait_for(lambda: sent.count() == 2, seconds=30, what="the second one has sent both")
+    assert len(receiver.got) == 2
+    assert {got.headers["Idempotency-Key"] for got in receiver.got} == {row.key}
 
 
 def test_once_sends_what_is_due(both: Engine, receiver: Sink) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from jobops.alerts import channels
 from jobops.alerts.channel_services import channel_change, channel_create, channel_delete, channel_test, shown_target
+from jobops.alerts.channels.answers import Answer
 from jobops.alerts.errors import InvalidAlertAction, NoSuchAlert
 from jobops.alerts.models import Channel, Delivery
 from jobops.alerts.sending import send_due
@@ -55,6 +57,20 @@ def test_a_channel_is_made_changed_and_deleted_and_the_audit_has_no_secret(recei
     assert changed.after["key"] == "another one"
     for secret in ("t0ken", SIGNING_KEY, "xxxx"):
         assert secret not in recorded()
+
+
+def test_a_channel_that_goes_while_its_test_is_sent_is_no_fault(
+    receiver: Sink, olga: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = made(receiver, olga)
+
+    def deleted_meanwhile(*args: object) -> Answer:
+        channel_delete(channel_id=channel.pk, by=olga)
+        return Answer(True, 200, "ok")
+
+    monkeypatch.setattr(channels, "send", deleted_meanwhile)
+    assert channel_test(channel_id=channel.pk, by=olga).ok
+    assert not Delivery.objects.exists()
 
 
 def test_a_change_of_nothing_leaves_no_row(receiver: Sink, olga: User) -> None:
