@@ -42,6 +42,7 @@ def test_one_that_fires_appears_by_itself_and_is_taken_from_the_overview(sign_in
 
 
 def test_a_silence_is_made_from_an_alert_and_ended(sign_in: SignIn, world: World, live_server: object) -> None:
+    world.tenant("acme")
     alert = alert_of("acme")
     page = sign_in(Role.ON_CALL, None, "/alerts/")
     page.locator(f"#al-{alert.pk}").get_by_role("link", name="Silence…").click()
