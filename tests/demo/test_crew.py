@@ -24,6 +24,8 @@ SERVICES = Services("http://127.0.0.1:8001", "127.0.0.1", 8002)
 
 @pytest.fixture
 def accounts(db: None) -> None:
+    for shop in SHOPS:
+        Tenant.objects.get_or_create(slug=shop.slug, defaults={"name": shop.name})
     for username, role in (("oncall", Role.ON_CALL), ("operator", Role.OPERATOR)):
         User.objects.filter(pk=person(role).pk).update(username=username)
 
