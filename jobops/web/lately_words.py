@@ -22,6 +22,8 @@ def lately_sentences(letter: DeadLetter, found: Lately, now: datetime, *, staff:
         least = "At least " if found.more else ""
         died = f"{found.count:,} more died" if staff else f"{found.count:,} more of your jobs failed"
         told = f"{least}{died} {how} {WINDOW}, the latest {ago(found.latest_at, now)}."
+    elif found.more:
+        told = f"Whether others {'died' if staff else 'of your jobs failed'} {how} {WINDOW} is not known: too many did."
     else:
         told = f"No other {'died' if staff else 'job of yours failed'} {how} {WINDOW}."
     return " ".join(filter(None, (told, since_then(found, staff=staff))))
@@ -37,6 +39,7 @@ def since_then(found: Lately, *, staff: bool) -> str:
     if not found.succeeded:
         return ""
     then = "Since then" if found.since == found.latest_at else f"Since this one {'died' if staff else 'failed'}"
+    least = "at least " if found.more_succeeded else ""
     if staff:
-        return f"{then}, {plural(found.succeeded, 'replay')} succeeded."
-    return f"{then}, {found.succeeded:,} worked when tried again."
+        return f"{then}, {least}{plural(found.succeeded, 'replay')} succeeded."
+    return f"{then}, {least}{found.succeeded:,} worked when tried again."

@@ -10,12 +10,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dlq.models import DeadLetter
+from dlq.models import DeadLetter, DeadLetterGroup
 from jobops.web.formats import NBSP
 from jobops.web.selectors import lately
 from tenants.models import Tenant
 from tenants.roles import Role
 from tests.web.bulks import draft, replayable
+from tests.web.causes import cause, letter_of
 from tests.web.world import World
 
 NONE = "No other died with the same message in the last 5 minutes."
@@ -155,6 +156,70 @@ def test_in_a_storm_it_looks_at_so_many_and_says_at_least(
     for _ in range(5):
         world.letter(acme, dead_at=ago(seconds=9))
     assert "At least 3 more died with the same message" in page(on_call, letter)
+
+
+def test_what_else_dies_pushes_no_death_of_a_cause_out(world: World, acme: Tenant, on_call: Client) -> None:
+    ours, others = cause(), cause("Payments answered 500", job_type="shop.jobs.capture")
+    one = letter_of(world, ours, acme, dead_at=ago(hours=1))
+    copies(one, 600, dead_at=ago(seconds=60))
+    copies(letter_of(world, others, acme, dead_at=ago(hours=1)), 600, dead_at=ago(seconds=5))
+    told = "in the last 5 minutes, the latest 1 min ago."
+    assert f"<b>The cause is not mended.</b> 600 died of it {told}" in of_cause(on_call, ours)
+    assert f"600 more died of the same cause {told}" in page(on_call, one)
+    own = world.client(Role.TENANT_VIEWER, acme)
+    assert f"<b>It goes on.</b> 600 of your jobs failed like this {told}" in of_cause(own, ours)
+
+
+def test_a_cause_that_was_not_looked_at_is_never_said_to_be_still(
+    world: World, acme: Tenant, on_call: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lately, "LOOKED_AT", 3)
+    ours, others = cause(), cause("Payments answered 500")
+    one = letter_of(world, ours, acme, dead_at=ago(seconds=60))
+    two = letter_of(world, ours, acme, dead_at=ago(seconds=50))
+    last_seen(ours, two.dead_at)
+    copies(letter_of(world, others, acme, dead_at=ago(hours=1)), 3, dead_at=ago(seconds=5))
+    own = world.client(Role.TENANT_VIEWER, acme)
+    assert "At least 1 died of it in the last 5 minutes, the latest 50 s ago." in of_cause(on_call, ours)
+    assert "At least 1 of your jobs failed like this in the last 5 minutes" in of_cause(own, ours)
+    assert "At least 1 more died of the same cause in the last 5 minutes, the latest 50 s ago." in page(on_call, one)
+    unknown = "Whether others died of the same cause in the last 5 minutes is not known: too many did."
+    assert unknown in page(on_call, two)
+    last_seen(ours, ago(minutes=6))
+    assert "Nothing died of it in the last 5 minutes." in of_cause(on_call, ours)
+
+
+def test_replays_that_succeeded_are_counted_to_the_end_or_said_to_be_at_least(
+    world: World, acme: Tenant, on_call: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = cause()
+    one = letter_of(world, ours, acme, dead_at=ago(hours=1))
+    for _ in range(4):
+        succeeded(letter_of(world, ours, acme, dead_at=ago(hours=2)), minutes=2)
+    assert "Since this one died, 4 replays succeeded." in page(on_call, one)
+    monkeypatch.setattr(lately, "LOOKED_AT", 3)
+    assert "Since this one died, at least 3 replays succeeded." in page(on_call, one)
+    own = world.client(Role.TENANT_VIEWER, acme)
+    assert "Since this one failed, at least 3 worked when tried again." in page(own, one)
+
+
+def copies(of: DeadLetter, count: int, **fields: Any) -> None:
+    """More letters like this one, of its cause."""
+    values = {each.attname: getattr(of, each.attname) for each in DeadLetter._meta.concrete_fields} | fields
+    del values["id"]
+    made = [DeadLetter(**(values | {"job_id": f"{of.job_id}-{number}"})) for number in range(count)]
+    DeadLetter.objects.bulk_create(made)
+
+
+def last_seen(group: DeadLetterGroup, at: Any) -> None:
+    DeadLetterGroup.objects.filter(pk=group.pk).update(last_seen_at=at)
+    group.shares.update(last_seen_at=at)
+
+
+def of_cause(client: Client, group: DeadLetterGroup) -> str:
+    answer = client.get(f"/dlq/groups/{group.pk}/")
+    assert answer.status_code == 200
+    return html.unescape(answer.content.decode()).replace(NBSP, " ")
 
 
 @pytest.fixture

@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Case, CharField, F, Value, When
+from django.db.models import Case, CharField, Count, F, Max, Q, Value, When
 from django.db.models.functions import Left
 
-from dlq.models import DeadLetter, ReplayRun, State
+from dlq.models import DeadLetter, DeadLetterGroup, GroupTenant, ReplayRun, State
 
 LATELY = timedelta(minutes=5)
 MOST = 500
-"""Deaths of each state, and ends of replays, that are looked at: the newest."""
+"""Deaths of each state, and ends of replays, whose texts are compared: the newest."""
+
+LOOKED_AT = 20_000
+"""The same where the database counts and hands out no rows: so many that other causes hardly push these out."""
 
 LONGEST_TEXT, LONGEST_SAID = 300, 200
 """Characters of an error that are read, and how many of them, without its numbers, are compared."""
@@ -27,13 +31,14 @@ _NUMBER = re.compile(r"\d+")
 @dataclass(frozen=True, slots=True)
 class Lately:
     """How many letters died (again) in the last minutes, and how many replays succeeded ``since`` the newest of these
-    deaths. ``more``: counting stopped there."""
+    deaths. ``more``, ``more_succeeded``: counting stopped there."""
 
     count: int = 0
     more: bool = False
     latest_at: datetime | None = None
     succeeded: int = 0
     since: datetime | None = None
+    more_succeeded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,6 @@ class _Seen:
     error_class: str
     text: str
     succeeded: bool = False
-    group_id: int | None = None
 
 
 def of_the_same(letter: DeadLetter, now: datetime, tenants: Collection[int] | None = None) -> Lately:
@@ -66,82 +70,129 @@ def of_the_same(letter: DeadLetter, now: datetime, tenants: Collection[int] | No
 
 
 def of_these_types(names: Collection[str], now: datetime, tenants: Collection[int] | None = None) -> Lately:
-    """Of these job types, whatever they died of; else as ``of_the_same``."""
-    return _counted(lambda one: one.job_type in names, now, tenants)
+    """Of these job types, whatever they died of; else as ``of_the_same``. Seven queries."""
+    return _by_database(Q(job_type__in=names), Q(letter__job_type__in=names), now, tenants)
 
 
 def of_this_cause(
     group_id: int, now: datetime, tenants: Collection[int] | None = None, letter: DeadLetter | None = None
 ) -> Lately:
     """Of this group, whatever became of its letters by now; else as ``of_the_same``. ``letter``: the one that the
-    others are compared with."""
+    others are compared with. Eight queries at most."""
     own_at = max(filter(None, (letter.dead_at, letter.last_died_at))) if letter is not None else None
-    but = letter.pk if letter is not None else None
-    return _counted(lambda one: one.group_id == group_id and one.letter_id != but, now, tenants, own_at)
+    first, again = Q(group=group_id), Q(letter__group=group_id)
+    if letter is not None:
+        first, again = first & ~Q(pk=letter.pk), again & ~Q(letter=letter.pk)
+    found = _by_database(first, again, now, tenants, own_at)
+    return found if found.count or not found.more else _as_kept(found, group_id, now, tenants, own_at)
+
+
+def _as_kept(
+    found: Lately, group_id: int, now: datetime, tenants: Collection[int] | None, own_at: datetime | None
+) -> Lately:
+    """None was among those that were looked at: when the newest died is kept with the group."""
+    kept = DeadLetterGroup.objects.filter(pk=group_id)
+    shares = GroupTenant.objects.filter(group=group_id, tenant__in=tenants or ())
+    newest = (kept if tenants is None else shares).aggregate(at=Max("last_seen_at"))["at"]
+    if newest is None or newest <= now - LATELY:
+        return replace(found, more=False)
+    # The one that others are compared with may be the newest itself: then nobody knows.
+    return replace(found, count=1, latest_at=newest) if own_at is None or newest > own_at else found
+
+
+def _by_database(
+    first: Q, again: Q, now: datetime, tenants: Collection[int] | None, own_at: datetime | None = None
+) -> Lately:
+    """``first``: which letters count; ``again``: the same of runs."""
+    lately = now - LATELY
+    letters = DeadLetter.objects.filter(dead_at__gt=lately).order_by("-dead_at", "-pk")
+    if tenants is not None:
+        letters, again = letters.filter(tenant__in=tenants), again & Q(letter__tenant__in=tenants)
+    # State by state, as the indexes begin with it: so each count stops after its newest rows.
+    by_state = [
+        letters.filter(state=state)
+        .annotate(at=Case(When(first, then=F("dead_at"))))[:LOOKED_AT]
+        .aggregate(looked=Count("pk"), count=Count("at"), latest=Max("at"))
+        for state in State
+    ]
+    # A letter that died for the first time in these minutes is counted with those.
+    before = Q(letter__dead_at__lte=lately)
+    died = _runs(lately, again & Q(state=ReplayRun.State.DIED), before)
+    latest = max(filter(None, (died["latest"], *(each["latest"] for each in by_state))), default=None)
+    since = max(filter(None, (latest, own_at)), default=None)
+    worked = _runs(since or lately, again & Q(state=ReplayRun.State.SUCCEEDED))
+    return Lately(
+        died["letters"] + sum(each["count"] for each in by_state),
+        any(each["looked"] == LOOKED_AT for each in (died, *by_state)),
+        latest,
+        worked["letters"] if since else 0,
+        since,
+        worked["looked"] == LOOKED_AT,
+    )
+
+
+def _runs(since: datetime, counts: Q, counts_letters: Q | None = None) -> dict[str, Any]:
+    """Of the newest ends since then: how many letters they are of, and when the newest was."""
+    runs = ReplayRun.objects.filter(ended_at__gt=since).order_by("-ended_at", "-pk")
+    letters = counts & counts_letters if counts_letters is not None else counts
+    # Picked out after the newest were taken: by a filter, the database might read through every one.
+    at, of = Case(When(counts, then=F("ended_at"))), Case(When(letters, then=F("letter_id")))
+    looked = runs.annotate(at=at, of=of)[:LOOKED_AT]
+    return looked.aggregate(looked=Count("pk"), letters=Count("of", distinct=True), latest=Max("at"))
 
 
 def _counted(
     counts: Callable[[_Seen], bool],
     now: datetime,
     tenants: Collection[int] | None,
-    own_at: datetime | None = None,
-    like: DeadLetter | None = None,
+    own_at: datetime,
+    like: DeadLetter,
 ) -> Lately:
     lately = now - LATELY
     first, more_first = _first_deaths(lately, tenants, like)
-    ends, more_ends = _ends(min(lately, own_at or lately), tenants, like)
+    ends, more_ends = _ends(min(lately, own_at), tenants, like)
     seen = [one for one in (*first, *ends) if counts(one)]
     died: dict[int, datetime] = {}
     for one in seen:
         if not one.succeeded and one.at > lately:
             died[one.letter_id] = max(one.at, died.get(one.letter_id, one.at))
     latest = max(died.values(), default=None)
-    since = max(filter(None, (latest, own_at)), default=None)
-    worked = {one.letter_id for one in seen if one.succeeded and since and one.at > since}
-    return Lately(len(died), more_first or more_ends, latest, len(worked), since)
+    since = max(filter(None, (latest, own_at)))
+    worked = {one.letter_id for one in seen if one.succeeded and one.at > since}
+    return Lately(len(died), more_first or more_ends, latest, len(worked), since, more_ends)
 
 
-def _first_deaths(
-    since: datetime, tenants: Collection[int] | None, like: DeadLetter | None
-) -> tuple[list[_Seen], bool]:
+def _first_deaths(since: datetime, tenants: Collection[int] | None, like: DeadLetter) -> tuple[list[_Seen], bool]:
     """Whatever became of the letters by now; and whether there may be more."""
     letters = DeadLetter.objects.filter(dead_at__gt=since).order_by("-dead_at", "-pk")
     if tenants is not None:
         letters = letters.filter(tenant__in=tenants)
-    rows = letters.annotate(text=_text("", like)).values_list(
-        "pk", "dead_at", "job_type", "error_class", "text", "group_id"
-    )
+    rows = letters.annotate(text=_text("", like)).values_list("pk", "dead_at", "job_type", "error_class", "text")
     # State by state, as the indexes begin with it: so each read stops after its newest rows.
     by_state = [list(rows.filter(state=state)[:MOST]) for state in State]
-    seen = [
-        _Seen(pk, at, job_type, error_class, text, group_id=group)
-        for found in by_state
-        for pk, at, job_type, error_class, text, group in found
-    ]
+    seen = [_Seen(*row) for found in by_state for row in found]
     return seen, any(len(found) == MOST for found in by_state)
 
 
-def _ends(since: datetime, tenants: Collection[int] | None, like: DeadLetter | None) -> tuple[list[_Seen], bool]:
+def _ends(since: datetime, tenants: Collection[int] | None, like: DeadLetter) -> tuple[list[_Seen], bool]:
     """Deaths and successes of replays; and whether there may be more."""
     runs = ReplayRun.objects.filter(ended_at__gt=since).order_by("-ended_at", "-pk")
     kind = ("letter__job_type", "letter__error_class", "text")
     rows = runs.annotate(text=_text("letter__", like)).values_list(
-        "letter_id", "ended_at", *kind, "state", "letter__tenant", "letter__group"
+        "letter_id", "ended_at", *kind, "state", "letter__tenant"
     )
     # The newest of all, and only then those that count: picked out by the database, it might read through every one.
     found = list(rows[:MOST])
     seen = [
-        _Seen(pk, at, job_type, error_class, text, state == ReplayRun.State.SUCCEEDED, group)
-        for pk, at, job_type, error_class, text, state, tenant, group in found
+        _Seen(pk, at, job_type, error_class, text, state == ReplayRun.State.SUCCEEDED)
+        for pk, at, job_type, error_class, text, state, tenant in found
         if state in ENDS and (tenants is None or tenant in tenants)
     ]
     return seen, len(found) == MOST
 
 
-def _text(prefix: str, like: DeadLetter | None) -> Case | Value:
+def _text(prefix: str, like: DeadLetter) -> Case:
     """The beginning of the error, read only of those whose job type and error class are this letter's."""
-    if like is None:
-        return Value("", output_field=CharField())
     same = {f"{prefix}job_type": like.job_type, f"{prefix}error_class": like.error_class}
     start = Left(F(f"{prefix}error"), LONGEST_TEXT)
     return Case(When(**same, then=start), default=Value(""), output_field=CharField())
