@@ -50,10 +50,12 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """``payload``: the arguments as letters store them; ``changed``: names of those that the edit changes."""
+    """``payload``: the arguments as letters store them; ``changed``: names of those that the edit changes.
+    ``replaced``: masked ones that it gives a value, maybe the one that they had, by their names in the letter too."""
 
     payload: str
     changed: Sequence[str]
+    replaced: Sequence[str] = ()
 
 
 class Editable:
@@ -108,19 +110,21 @@ class Editable:
             if name not in known:
                 raise NoSuchArgument(name[:LONGEST_NAME], f"is no argument of {self.job_type.name}, which takes"
                                      f" {', '.join(known) or 'none'}")  # fmt: skip
-        values = dict(self._laid.values)
+        values, replaced = dict(self._laid.values), set()
         for name, text in given.items():
             if text is None:
                 continue
+            # Whether it is what it was is not told of what is masked: or one would try values until it is.
+            replaced |= {name} & self._hidden
             values.pop(name, None)
             if text.strip():
                 values[name] = self._typed(known[name], text.strip())
         payload = self._payload(values)
-        changed = [each.name for each in self.fields if self._differs(each.name, values)]
+        changed = [each.name for each in self.fields if each.name in replaced or self._differs(each.name, values)]
         changed += self.left_over
         if not changed:
             raise InvalidAction("arguments", "nothing is changed: a plain replay runs with these")
-        return Edit(payload, changed)
+        return Edit(payload, changed, [each for name in sorted(replaced) for each in self._called(name)])
 
     def kinds(self, edit: Edit) -> Mapping[str, tuple[str, str]]:
         """Name → what it was and is, in words, for those that become another kind of value; of masked ones nothing."""
@@ -133,6 +137,9 @@ class Editable:
             if not told and kind_of(was) != kind_of(then):
                 found[name] = (kind_of(was), kind_of(then))
         return found
+
+    def _called(self, name: str) -> Sequence[str]:
+        return list(dict.fromkeys([name, *self._laid.sources.get(name, ())]))
 
     def _text(self, name: str) -> str:
         is_shown = name in self._laid.values and name not in self._hidden

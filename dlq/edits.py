@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,17 +31,24 @@ class Changed:
 
 
 def changes_of(
-    letter: DeadLetter, payload: str, *, mask: bool = True, redirects: Redirects | None = None
+    letter: DeadLetter,
+    payload: str,
+    *,
+    mask: bool = True,
+    redirects: Redirects | None = None,
+    replaced: Collection[str] = (),
 ) -> list[Changed]:
     """How these arguments differ from the letter's own, by name; masked as on the letter's page. No value that is
-    hidden in one of the two shows in the other. ``redirects``: as ``type_of`` takes them."""
+    hidden in one of the two shows in the other. ``redirects``: as ``type_of`` takes them; ``replaced``: names of what
+    is told of also where nothing differs, so that nobody learns by that what was masked."""
     own = registry.resolve(letter.job_type) if letter.job_type else None
     target = own or type_of(letter, redirects)
     secrets = _both(letter.job_type, letter.payload, payload) if mask else masking.NO_SECRETS
     was, now = _named(target, letter.payload), _named(target, payload)
     found = []
     for name in dict.fromkeys([*was, *now]):
-        if name in was and name in now and text_of(was[name]) == text_of(now[name]):
+        is_told = mask and name in replaced
+        if name in was and name in now and text_of(was[name]) == text_of(now[name]) and not is_told:
             continue
         shown = [_shown(own, target, name, each, secrets, mask=mask) for each in (was, now)]
         texts = [text for text, _ in shown]

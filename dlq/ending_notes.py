@@ -24,7 +24,10 @@ def note_of(letter: DeadLetter, run: ReplayRun, ending: Ending) -> str:
         return ""
     # Masked before it is cut, and by itself: where the engine has cut it already, it ends with half a secret.
     error = masking.masked_text(ending.error, secrets_of_letter(letter))
-    return one_line(f"Replay {run.number} {_what(replace(ending, error=error))}", LENGTH)
+    what = _what(replace(ending, error=error))
+    if run.payload and ending.state == Run.DISCARDED:
+        what += " That was said of the edited arguments, not of its own."
+    return one_line(f"Replay {run.number} {what}", LENGTH)
 
 
 def _what(ending: Ending) -> str:

@@ -137,6 +137,9 @@ def _end(work: _Work, letter: DeadLetter, ending: Ending) -> None:
     run.note = note_of(letter, run, ending)
     work.ended.append(run)
     event = EVENTS[ReplayRun.State(ending.state)]
+    if run.payload and ending.state == Run.DISCARDED:
+        # Of other arguments its contract said that nothing is left to do. Of the letter's own nothing is known.
+        event = Event.CAME_BACK
     newest = run.number >= letter.replays
     if event is Event.DIED:
         error_class = letter.error_class

@@ -135,7 +135,9 @@ def told_of(letter: DeadLetter, job: NewJob, edit: Edit | None = None) -> dict[s
     type a redirect lets it run. Never a value."""
     if isinstance(job, HomeJob):
         return {}
-    told: dict[str, object] = {"edited": list(edit.changed)} if edit is not None else {}
+    told: dict[str, object] = (
+        {"edited": list(dict.fromkeys([*edit.changed, *edit.replaced]))} if edit is not None else {}
+    )
     return told | ({"as": job.job_type} if registry.resolve(letter.job_type) is None else {})
 
 

@@ -33,7 +33,8 @@ end, with which ``due_at`` counts."""
 class Figures:
     """What one team did in the time, or all of them.
 
-    ``replayed`` and ``discarded``: letters drained in it, ``drained_late`` of them after their due time. ``left_late``:
+    ``replayed`` and ``discarded``: letters drained in it, ``drained_late`` of them after their due time; of
+    ``by_contract`` of those replayed their contract said that nothing is left to do. ``left_late``:
     letters that were late at its end, and not drained. ``open`` and ``overdue``: now. ``replays_failed``: replays
     that ran in it and drained nothing. ``causes_closed``: causes of which the last letter was drained in it,
     ``causes_reopened`` of them died again. ``times``: seconds on the clock when drained → how often. ``forecast``: of
@@ -41,6 +42,7 @@ class Figures:
     """
 
     replayed: int = 0
+    by_contract: int = 0
     discarded: int = 0
     drained_late: int = 0
     left_late: int = 0
@@ -78,9 +80,14 @@ class Figures:
         return self._percentile(0.95)
 
     @property
+    def succeeded(self) -> int:
+        """Letters that a replay drained which did its work."""
+        return self.replayed - self.by_contract
+
+    @property
     def replay_success(self) -> float | None:
-        """The share of replays that drained their letters, of those that ran to an end."""
-        return _share(self.replayed, self.replayed + self.replays_failed)
+        """The share of replays that did their work, of those that did or ran in vain."""
+        return _share(self.succeeded, self.succeeded + self.replays_failed)
 
     @property
     def reopen_rate(self) -> float | None:
@@ -102,7 +109,7 @@ class Figures:
 
 
 NUMBERS = (
-    "replayed", "discarded", "drained_late", "left_late", "open", "overdue", "replays_failed",
+    "replayed", "by_contract", "discarded", "drained_late", "left_late", "open", "overdue", "replays_failed",
     "causes_closed", "causes_reopened",
 )  # fmt: skip
 
@@ -197,11 +204,17 @@ def _open(letters: QuerySet[DeadLetter], now: datetime, of: Of) -> None:
 
 
 def _runs(period: Period, team: str, of: Of) -> None:
-    failed = ReplayRun.objects.filter(ended_at__gte=period.since, ended_at__lt=period.until, state__in=FAILED)
+    ended = ReplayRun.objects.filter(ended_at__gte=period.since, ended_at__lt=period.until)
+    ended = ended.filter(state__in=(*FAILED, ReplayRun.State.DISCARDED)).order_by()
     if team:
-        failed = failed.filter(letter__owner=team)
-    for owner, count in failed.order_by().values_list("letter__owner").annotate(Count("id")):
-        of(owner).replays_failed = count
+        ended = ended.filter(letter__owner=team)
+    failed = Count("id", filter=Q(state__in=FAILED))
+    # Of the run that drained its letter, and not of one before it or after it.
+    drained = Q(letter__state=State.RESOLVED, letter__drained_at=F("ended_at"))
+    by_contract = Count("letter", distinct=True, filter=drained & Q(state=ReplayRun.State.DISCARDED))
+    for owner, in_vain, over in ended.values_list("letter__owner").annotate(failed=failed, by_contract=by_contract):
+        if in_vain or over:
+            of(owner).replays_failed, of(owner).by_contract = in_vain, over
 
 
 def _causes(groups: QuerySet[DeadLetterGroup], period: Period, of: Of) -> None:

@@ -12,10 +12,11 @@ TOTAL = "(all teams)"
 COLUMNS = (
     "team", "since", "until", "drained", "replayed", "discarded", "breaches", "drained_late", "not_drained_late",
     "on_time", "median_s", "p95_s", "replays_failed", "replay_success", "causes_closed",
-    "causes_reopened", "reopen_rate", "open_now", "overdue_now", "breaches_in_s", "drained_in_s",
+    "causes_reopened", "reopen_rate", "open_now", "overdue_now", "breaches_in_s", "drained_in_s", "ended_by_contract",
 )  # fmt: skip
-"""Times in seconds, shares from 0 to 1; empty where there is nothing to reckon with. The last two: the forecast at the
-rate of the last minutes, 0 for what has breached, empty for what will not."""
+"""Times in seconds, shares from 0 to 1; empty where there is nothing to reckon with. ``breaches_in_s`` and
+``drained_in_s``: the forecast at the rate of the last minutes, 0 for what has breached, empty for what will not.
+``ended_by_contract``: of those ``replayed``, and no success."""
 
 
 def report_rows(report: Report) -> Iterator[dict[str, Any]]:
@@ -50,6 +51,7 @@ def _row(name: str, figures: Figures, report: Report) -> dict[str, Any]:
         "overdue_now": figures.overdue,
         "breaches_in_s": _rounded(rate.breaches_in, 0) if rate else None,
         "drained_in_s": _rounded(rate.drained_in, 0) if rate else None,
+        "ended_by_contract": figures.by_contract,
     }
 
 

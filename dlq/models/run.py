@@ -19,7 +19,8 @@ class ReplayRun(models.Model):
     class State(models.TextChoices):
         RUNNING = "running", "On its way"
         SUCCEEDED = "succeeded", "Succeeded"
-        # By contract: the job ended without a dead letter, so its letter is drained too.
+        # By contract: the job ended without a dead letter, so its letter is drained too, unless a person had edited
+        # the arguments that this was said of.
         DISCARDED = "discarded", "Ended by its contract"
         DIED = "died", "Died again"
         CANCELLED = "cancelled", "Cancelled"

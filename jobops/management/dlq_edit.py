@@ -40,7 +40,7 @@ def run_edit(command: OperatorCommand, options: dict[str, Any]) -> None:
 
 
 def _tell(command: OperatorCommand, options: dict[str, Any], editable: Editable, edit: Edit) -> None:
-    changes = changes_of(editable.letter, edit.payload)
+    changes = changes_of(editable.letter, edit.payload, replaced=edit.replaced)
     rows = [
         {"argument": each.name, "original": each.was, "edited": each.now, "masked": each.masked} for each in changes
     ]

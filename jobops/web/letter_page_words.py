@@ -39,6 +39,8 @@ ENDS = {
     ReplayRun.State.COALESCED: Look("open again", "link", ""),
     ReplayRun.State.LOST: Look("open again", "alert-triangle", ""),
 }
+EDITED_AND_ENDED = Look("open again, as that was said of other arguments", "alert-triangle", "")
+"""What the end of a replay made of its letter that its contract ended, and whose arguments were edited."""
 OWN_ENDS = {
     ReplayRun.State.SUCCEEDED: "The new try worked",
     ReplayRun.State.DISCARDED: "The new try is over, and nothing is left to do",
@@ -46,9 +48,21 @@ OWN_ENDS = {
 }
 
 
-def letter_title(letter: DeadLetter, *, staff: bool) -> str:
-    """The page in one sentence."""
+OWN_BY_CONTRACT = Look("Nothing left to do", "circle-check", "ok")
+
+
+def letter_look(letter: DeadLetter, *, staff: bool, by_contract: bool = False) -> Look:
+    """Its state. ``by_contract``: what drained it is that its contract ended a replay."""
+    return OWN_BY_CONTRACT if by_contract and not staff else (LOOKS if staff else OWN_LOOKS)[State(letter.state)]
+
+
+def letter_title(letter: DeadLetter, *, staff: bool, by_contract: bool = False) -> str:
+    """The page in one sentence; ``by_contract`` as above."""
     state = State(letter.state)
+    if by_contract:
+        name = letter.job_type.rpartition(".")[2] or "A job"
+        ended = f"{name} was ended by its contract when it was replayed: nothing was left to do"
+        return ended if staff else f"{plain_name(letter.job_type)} is over: nothing was left to do"
     if not staff:
         ends = {State.OPEN: "did not work", State.REPLAYING: "is being tried again", State.DISCARDED: "was given up"}
         return f"{plain_name(letter.job_type)} {ends.get(state, 'worked when it was tried again')}"

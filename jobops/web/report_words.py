@@ -55,8 +55,9 @@ def percent_words(share: float | None) -> str:
 
 
 def drained_words(figures: Figures) -> str:
-    """``1,120 by a replay, 84 discarded``."""
-    return f"{number(figures.replayed)} by a replay, {number(figures.discarded)} discarded"
+    """``1,120 by a replay, 84 discarded``, and those between that a contract ended."""
+    over = f", {number(figures.by_contract)} ended by contract" if figures.by_contract else ""
+    return f"{number(figures.succeeded)} by a replay{over}, {number(figures.discarded)} discarded"
 
 
 def breach_words(figures: Figures) -> str:

@@ -62,6 +62,25 @@ def test_a_replay_is_sent_watched_and_resolves(
     assert AuditEntry.objects.filter(action="letter.replay", target_id=str(letter.pk)).count() == 1
 
 
+def test_a_replay_that_its_contract_ended_is_no_success(
+    world: World, acme: Tenant, django_capture_on_commit_callbacks: Any
+) -> None:
+    history = [{"n": number, "outcome": "failed", "error": "no answer"} for number in (1, 2, 3)]
+    letter, client = world.letter(acme, history=history), world.client(Role.ON_CALL)
+    with django_capture_on_commit_callbacks(execute=True):
+        post(client, letter, "replay")
+    world.settle(world.claim(), Outcome.discarded("Gone", "order 31 is gone"))
+    take_outcomes(world.engine)
+    text = client.get(f"/dlq/{letter.pk}/").content.decode()
+    assert "<h1>send was ended by its contract when it was replayed: nothing was left to do</h1>" in text
+    assert "succeeded" not in text
+    assert ">4 attempts, 1 of them in 1 replay</h2>" in text
+    assert 'id="a-1-1"' in text
+    own = world.client(Role.TENANT_VIEWER, acme).get(f"/dlq/{letter.pk}/").content.decode()
+    assert "<h1>Send is over: nothing was left to do</h1>" in own
+    assert "worked" not in own.lower()
+
+
 def test_a_discard_needs_a_reason_and_is_taken_back_in_one_press(world: World, acme: Tenant) -> None:
     letter = world.letter(acme)
     client = world.client(Role.ON_CALL)

@@ -119,7 +119,7 @@ def test_a_masked_value_is_never_sent_and_is_kept(letter: DeadLetter, editor: Cl
 
 def test_a_replaced_secret_shows_to_nobody_who_may_not_see_it(world: World, letter: DeadLetter, editor: Client) -> None:
     changed = {"how.card": "set", "value.card": '"5555-1111"'}
-    assert f'{DOTS}</ins> <span class="sub">another one</span>' in page(editor, url(letter, "preview/"), changed)
+    assert f'{DOTS}</ins> <span class="sub">replaced</span>' in page(editor, url(letter, "preview/"), changed)
     editor.post(url(letter, "send/"), changed)
     assert json.loads(ReplayRun.objects.get().payload)["kwargs"]["card"] == "5555-1111"
     assert "5555" not in page(world.client(Role.STAFF_VIEWER), f"/dlq/{letter.pk}/")
@@ -127,6 +127,21 @@ def test_a_replaced_secret_shows_to_nobody_who_may_not_see_it(world: World, lett
     row = AuditEntry.objects.get(action="letter.replay")
     assert row.after["edited"] == ["card"]
     assert "5555" not in page(world.client(Role.SUPERUSER), "/audit/")
+
+
+@pytest.mark.parametrize("guess", ["4242-4242", "4242-4243"])
+def test_whether_a_guess_is_what_is_masked_is_not_told(letter: DeadLetter, editor: Client, guess: str) -> None:
+    """SE-06"""
+    given = {"how.card": "set", "value.card": json.dumps(guess)}
+    alone = page(editor, url(letter, "preview/"), given)
+    assert "1 argument would change" in alone
+    assert f'{DOTS}</ins> <span class="sub">replaced</span>' in alone
+    given |= {"value.number": "8", "how.rest": "set", "value.rest": '{"meta": {"token": "s3cret"}, "x": 1}'}
+    assert f'{DOTS}</ins> <span class="sub">replaced</span>' in page(editor, url(letter, "preview/"), given)
+    editor.post(url(letter, "send/"), given)
+    shown = page(editor, f"/dlq/{letter.pk}/")
+    assert "5 arguments changed" in shown, "number, card, meta, price and x"
+    assert AuditEntry.objects.get(action="letter.replay").after["edited"] == ["number", "card", "rest", "meta", "price"]
 
 
 def test_who_may_see_payloads_sees_them_in_the_form(world: World, letter: DeadLetter) -> None:

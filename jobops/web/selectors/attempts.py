@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from dlq.models import ReplayRun
 from jobops.contracts import masking
 from jobops.contracts.job_type import JobType
 from jobops.contracts.secret_values import Secrets
 from jobops.engine.records import Attempt, JobView
 from jobops.web import charts
 from jobops.web.formats import duration, run_time
+
+WELL: dict[str, str] = {ReplayRun.State.SUCCEEDED: "succeeded", ReplayRun.State.DISCARDED: "discarded"}
+"""Ends of a replay that are no death, as outcomes of its last attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,17 @@ def attempt_lines(
         lines.append(AttemptLine(one, ran, waited, bar, replays[index] if index < len(replays) else 0))
         ended = one.ended_at
     return lines
+
+
+def with_ends(lines: Sequence[AttemptLine], runs: Sequence[ReplayRun]) -> list[AttemptLine]:
+    """The attempts of a letter, and the last ones of its replays that did not die: of those the letter tells nothing,
+    and when they started is not kept."""
+    found, told = list(lines), {line.replay for line in lines}
+    for run in sorted(runs, key=lambda run: run.number):
+        if run.state in WELL and run.attempt and run.number not in told:
+            attempt = Attempt(run.attempt, "", None, run.ended_at, WELL[run.state], "", "")
+            found.append(AttemptLine(attempt, None, None, None, run.number))
+    return sorted(found, key=lambda line: line.replay)
 
 
 def attempts_note(lines: Sequence[AttemptLine], *, staff: bool = True) -> str:

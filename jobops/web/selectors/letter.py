@@ -11,7 +11,7 @@ from django.utils import timezone
 from dlq.access import get_letter
 from dlq.clock.standing import WARNS_AT, Kind, letter_standing
 from dlq.foreign.homes import Home, homes_of
-from dlq.models import DeadLetter
+from dlq.models import DeadLetter, ReplayRun, State
 from dlq.payloads import Shown
 from dlq.second_run import second_run
 from dlq.states import Event
@@ -21,12 +21,12 @@ from jobops.runtime.lookup import view_of_letter
 from jobops.web import letter_page_words as words
 from jobops.web import tracebacks
 from jobops.web.progress_words import ProgressLine, progress_line
-from jobops.web.selectors.attempts import AttemptLine, attempt_lines, attempts_note
+from jobops.web.selectors.attempts import AttemptLine, attempt_lines, attempts_note, with_ends
 from jobops.web.selectors.lately import Lately, of_the_same, of_this_cause
 from jobops.web.selectors.letter_arguments import Arguments, arguments_of
 from jobops.web.selectors.letter_buttons import Button, buttons_of
 from jobops.web.selectors.letter_cause import Cause, Clock, cause_of, clock_of
-from jobops.web.selectors.letter_history import Happening, history_of, reader_of
+from jobops.web.selectors.letter_history import Happening, history_of, reader_of, runs_of
 from jobops.web.values import value_text
 from jobops.web.words import Look
 from tenants.access import AnyUser, masked, sees_all
@@ -47,7 +47,7 @@ class LetterPage:
     """What the page shows. ``error``, ``traceback``, ``arguments`` and ``attempts`` are masked if ``is_masked``.
 
     ``claim`` and ``because`` say what a second run means. ``arguments`` None: they cannot be read. ``home``: of a job
-    of another installation, where it runs.
+    of another installation, where it runs. ``by_contract``: what drained it is that its contract ended a replay.
     """
 
     letter: DeadLetter
@@ -74,6 +74,7 @@ class LetterPage:
     home: Home | None = None
     progress: ProgressLine | None = None
     checkpoint: str = ""
+    by_contract: bool = False
 
     @property
     def has_replay_page(self) -> bool:
@@ -92,7 +93,8 @@ def letter_page(user: AnyUser, letter_id: int) -> LetterPage:
     letter, now, staff = get_letter(user, letter_id), timezone.now(), sees_all(user)
     hide = masked(user, letter.tenant)
     shown, job = Shown(letter, mask=hide), view_of_letter(letter)
-    attempts = attempt_lines(job, shown.job_type, shown.secrets, now, _replays(letter))
+    runs = runs_of(letter)
+    attempts = with_ends(attempt_lines(job, shown.job_type, shown.secrets, now, _replays(letter)), runs)
     # Of a lost worker nobody knows more than the error says.
     trace = _text(shown, letter.traceback) if staff and letter.traceback.strip() != letter.error.strip() else ""
     look, claim, because = _second_run(letter, staff=staff)
@@ -114,14 +116,22 @@ def letter_page(user: AnyUser, letter_id: int) -> LetterPage:
         because=because,
         deadline=_deadline(letter, now),
         buttons=buttons_of(user, letter),
-        history=history_of(letter, reader_of(letter, staff=staff), mask=hide),
+        history=history_of(letter, runs, reader_of(letter, staff=staff), mask=hide),
         read_at=now,
         cause=cause_of(user, letter),
         clock=clock_of(letter, now, staff=staff),
         home=homes_of([letter]).get(letter.pk),
         progress=progress_line(job.progress),
         checkpoint=_checkpoint(shown),
+        by_contract=_by_contract(letter, runs),
     )
+
+
+def _by_contract(letter: DeadLetter, runs: Sequence[ReplayRun]) -> bool:
+    """Whether the replay that drained it was ended by its contract."""
+    drained = letter.state == State.RESOLVED and letter.drained_at is not None
+    its = [run.state for run in runs if run.ended_at == letter.drained_at]
+    return drained and ReplayRun.State.DISCARDED in its and ReplayRun.State.SUCCEEDED not in its
 
 
 def _replays(letter: DeadLetter) -> list[int]:

@@ -68,7 +68,8 @@ def change_lines(user: AnyUser, editable: Editable, edit: Edit) -> list[ChangeLi
     """What the edit changes, for the step before it is sent."""
     kinds, letter = editable.kinds(edit), editable.letter
     lines = []
-    for each in changes_of(letter, edit.payload, mask=masked(user, letter.tenant)):
+    hide = masked(user, letter.tenant)
+    for each in changes_of(letter, edit.payload, mask=hide, replaced=edit.replaced):
         was, now = kinds.get(each.name, ("", ""))
         note = f"was {was}, becomes {now}" if was else ""
         if each.now is None:

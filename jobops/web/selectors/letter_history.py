@@ -82,9 +82,13 @@ def reader_of(letter: DeadLetter, *, staff: bool) -> Reader:
     return Reader(False, frozenset(rows.values_list("user__username", flat=True)))
 
 
-def history_of(letter: DeadLetter, reader: Reader, *, mask: bool = True) -> list[Happening]:
-    """All of it, the newest first, in three queries. ``mask``: whether the reader sees arguments masked."""
-    runs = list(letter.runs.order_by("-number")[:MOST_RUNS])
+def runs_of(letter: DeadLetter) -> list[ReplayRun]:
+    """Its replays, the newest first."""
+    return list(letter.runs.order_by("-number")[:MOST_RUNS])
+
+
+def history_of(letter: DeadLetter, runs: Sequence[ReplayRun], reader: Reader, *, mask: bool = True) -> list[Happening]:
+    """All of it, the newest first, in two queries. ``mask``: whether the reader sees arguments masked."""
     lines = [*_facts(letter, reader), *_runs(letter, runs, reader, mask=mask), *_rows(letter, reader)]
     if reader.staff and letter.group_id is not None:
         lines += _of_cause(letter)
@@ -106,27 +110,40 @@ def _facts(letter: DeadLetter, reader: Reader) -> Iterator[Happening]:
     )  # fmt: skip
 
 
-def _runs(letter: DeadLetter, runs: list[ReplayRun], reader: Reader, *, mask: bool) -> Iterator[Happening]:
-    redirects = redirects_for([letter]) if any(run.payload for run in runs) else {}
+def _runs(letter: DeadLetter, runs: Sequence[ReplayRun], reader: Reader, *, mask: bool) -> Iterator[Happening]:
+    edited = any(run.payload for run in runs)
+    redirects, named = (redirects_for([letter]), _edited(letter)) if edited else ({}, {})
     for run in reversed(runs):
         did = STARTED.word if reader.staff else "tried it again"
         bulk = run.bulk_id if reader.staff else None
         # A lost one's job is nowhere, so it has no page.
         job_id = "" if run.state == ReplayRun.State.LOST else run.job_id
-        edits = changes_of(letter, run.payload, mask=mask, redirects=redirects) if run.payload else ()
+        replaced = named.get(run.job_id, ())
+        edits = (
+            changes_of(letter, run.payload, mask=mask, redirects=redirects, replaced=replaced) if run.payload else ()
+        )
         did = f"{did} with edited arguments" if run.payload else did
         yield Happening(run.started_at, STARTED.icon, reader.name(run.by), did, job_id, bulk, edits=edits)
         if run.ended_at is None:
             continue
-        look = words.ENDS[ReplayRun.State(run.state)]
+        state = ReplayRun.State(run.state)
+        edited_and_ended = bool(run.payload) and state is ReplayRun.State.DISCARDED
+        look = words.EDITED_AND_ENDED if edited_and_ended else words.ENDS[state]
         if not reader.staff:
-            own = words.OWN_ENDS.get(ReplayRun.State(run.state), "The new try did not take place")
+            own = words.OWN_ENDS.get(state, "The new try did not take place")
             yield Happening(run.ended_at, look.icon, "", own)
         elif run.note:
             yield Happening(run.ended_at, look.icon, "", run.note, note=f"{look.word[:1].upper()}{look.word[1:]}")
         else:
             ended = run.get_state_display().lower()
             yield Happening(run.ended_at, look.icon, "", f"Replay {run.number} {ended}: {look.word}")
+
+
+def _edited(letter: DeadLetter) -> dict[str, Collection[str]]:
+    """Job of a replay → which arguments of it were edited, also those that were given the value that they had."""
+    rows = AuditEntry.objects.filter(target_kind="letter", target_id=str(letter.pk), action="letter.replay")
+    told = rows.order_by("-id").values_list("after", flat=True)[:MOST_ROWS]
+    return {str(after.get("job")): after.get("edited") or () for after in told if isinstance(after, dict)}
 
 
 def _rows(letter: DeadLetter, reader: Reader) -> Iterator[Happening]:

@@ -21,6 +21,7 @@ from dlq.clock.report import Figures, report
 from dlq.clock.report_rows import COLUMNS, report_rows
 from dlq.clock.standing import letter_standing
 from dlq.models import DeadLetter, DeadLetterGroup, ReplayRun
+from jobops.web.report_words import drained_words
 from tests.dlq.clock.clocks import group, letter, spans
 from tests.dlq.letters import unsaved
 
@@ -144,6 +145,22 @@ def test_replays_that_ran_in_vain_count_against_those_that_drained_and_no_others
     assert (billing.replayed, billing.replays_failed, billing.replay_success) == (1, 3, 0.25)
     assert found.teams["ops"].replay_success == 0.0
     assert found.total.replay_success == 0.2
+
+
+def test_what_its_contract_ended_is_drained_and_no_success() -> None:
+    it, other = drained(9, 5), drained(9, 4)
+    run(it, "discarded", 6, 1)
+    run(it, "succeeded", 5, 2)
+    run(other, "died", 7, 1)
+    run(other, "discarded", 4, 2)
+    run(letter(ago(9)), "discarded", 4, 1)
+    found = report(WEEK, NOW)
+    billing = found.teams["billing"]
+    assert (billing.replayed, billing.by_contract, billing.succeeded, billing.replays_failed) == (2, 1, 1, 1)
+    assert billing.replay_success == 0.5
+    row = next(iter(report_rows(found)))
+    assert (row["drained"], row["replayed"], row["ended_by_contract"], row["replay_success"]) == (2, 2, 1, 0.5)
+    assert drained_words(billing) == "1 by a replay, 1 ended by contract, 0 discarded"
 
 
 def test_causes_that_came_back_are_a_share_of_those_that_were_drained() -> None:

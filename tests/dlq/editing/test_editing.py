@@ -184,3 +184,12 @@ def test_another_installations_letter_is_not_edited_here() -> None:
     ForeignJob.objects.create(letter=foreign, source="old", rq_id="1", queue="q", failed_at=now, record=b"")
     with pytest.raises(NotReplayable, match="another installation"):
         Editable(foreign)
+
+
+@pytest.mark.parametrize("guess", ["4242-4242", "1111"])
+def test_a_masked_value_that_is_replaced_counts_as_changed_whatever_it_was(guess: str) -> None:
+    """SE-06: or one would try until nothing is changed."""
+    it = captured()
+    assert Editable(it).edit({"card": json.dumps(guess)}).changed == ["card"]
+    refusal = refused(Editable(it, mask=False), card='"4242-4242"')
+    assert "nothing is changed" in refusal.problem, "who sees it is told"

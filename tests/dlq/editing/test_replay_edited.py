@@ -57,6 +57,22 @@ def test_it_runs_once_with_the_edit_and_the_next_plain_replay_with_the_original(
     assert letter.state == "resolved"
 
 
+def test_what_its_contract_says_of_edited_arguments_drains_no_other(both: Engine) -> None:
+    letter = dead(both, number=7)
+    edited(letter, number="8")
+    run_replays(both, Outcome.discarded("Gone", "order 8 is gone"))
+    letter.refresh_from_db()
+    run = run_of(letter)
+    assert (letter.state, letter.drained_at, run.state) == ("open", None, "discarded")
+    note = "Replay 1 was ended by its contract: Gone: order 8 is gone. That was said of the edited arguments, not of"
+    assert run.note.startswith(note)
+    assert letter.note == run.note
+    letter_replay(letter_id=letter.pk, by="tests")
+    run_replays(both, Outcome.discarded("Gone", "order 7 is gone"))
+    letter.refresh_from_db()
+    assert letter.state == "resolved"
+
+
 def test_the_audit_says_which_arguments_and_no_value(both: Engine) -> None:
     letter = dead(both, number=7)
     edited(letter, number="8", card=f'"{NEW_CARD}"')
