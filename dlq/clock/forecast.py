@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from django.db.models import F, Min, Q, QuerySet, Sum
+from django.db.models import Aggregate, F, Max, Min, Q, QuerySet, Sum
 
 from dlq.models import DeadLetterGroup, GroupSpan
 
 SPAN = timedelta(minutes=5)
 WINDOWS = (timedelta(minutes=15), timedelta(minutes=60))
 """Rates are those of the first window; of the second if nothing was drained in the first."""
+SHORT = 120.0
+"""Seconds in which what is drained fast may rest: five minutes that have just begun say nothing."""
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 USUAL = 2.0
 """A day is as usual up to so many times the week's average."""
@@ -24,9 +26,10 @@ class Forecast:
     """At the rate of the last minutes: ``breaches_in`` seconds its first letter breaches (0: it has; None: it is
     drained before, or there is none), ``drained_in`` seconds all is drained (None: not at this rate).
 
-    ``nothing_drained``: there is something to drain, and nothing was in the last hour. ``as_usual``: it dies
-    for longer than a week, and the last day was no worse than that; ``died_week``: deaths of these seven days, where
-    that can be said.
+    ``nothing_drained``: there is something to drain, and nothing was in the last hour. ``still_s``: something was, and
+    nothing for these seconds, in which at that rate something would have been: who drained has stopped.
+    ``as_usual``: it dies for longer than a week, and the last day was no worse than that; ``died_week``: deaths of
+    these seven days, where that can be said.
     """
 
     breaches_in: float | None
@@ -34,15 +37,18 @@ class Forecast:
     nothing_drained: bool
     died_week: int = 0
     as_usual: bool = False
+    still_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What died and what was drained in a time, in seconds. ``deaths``: 0 of what does not die any more."""
+    """What died and what was drained in a time, in seconds. ``deaths``: 0 of what does not die any more. ``still``:
+    seconds since the newest five minutes in which anything was drained."""
 
     deaths: int
     drained: int
     seconds: float
+    still: float = 0.0
 
 
 def forecast(undrained: int, due_at: datetime | None, flows: Iterable[Flow], now: datetime) -> Forecast:
@@ -54,6 +60,9 @@ def forecast(undrained: int, due_at: datetime | None, flows: Iterable[Flow], now
     flow = next((each for each in flows if each.drained > 0 and each.seconds > 0), None)
     if flow is None:
         return Forecast(left, None, True)
+    if flow.still >= SHORT and flow.still * flow.drained > flow.seconds:
+        # The rate of a bulk action that is over says nothing of what comes.
+        return Forecast(left, None, False, still_s=flow.still)
     drains, arrives = flow.drained / flow.seconds, flow.deaths / flow.seconds
     drained_in = undrained / (drains - arrives) if drains > arrives else None
     # What dies from now on is due later, and so it is not in the way.
@@ -102,16 +111,22 @@ def _flows(spans: QuerySet[GroupSpan], by: str, now: datetime) -> Mapping[object
     what died before says nothing of what comes.
     """
     begins = [span_of(now - window) for window in WINDOWS]
-    sums = {
+    sums: dict[str, Aggregate] = {
         f"{name}_{index}": Sum(name, filter=Q(at__gte=begin), default=0)
         for index, begin in enumerate(begins)
         for name in ("deaths", "drained")
     }
     sums["dying"] = Sum("deaths", filter=Q(at__gte=span_of(now - SPAN)), default=0)
+    sums["last"] = Max("at", filter=Q(drained__gt=0))
     rows = spans.filter(at__gte=min(begins)).order_by().values(by).annotate(**sums)
     return {
         row[by]: [
-            Flow(row[f"deaths_{index}"] if row["dying"] else 0, row[f"drained_{index}"], (now - begin).total_seconds())
+            Flow(
+                row[f"deaths_{index}"] if row["dying"] else 0,
+                row[f"drained_{index}"],
+                (now - begin).total_seconds(),
+                max(0.0, (now - row["last"] - SPAN).total_seconds()) if row["last"] is not None else 0.0,
+            )
             for index, begin in enumerate(begins)
         ]
         for row in rows

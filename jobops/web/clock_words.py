@@ -47,17 +47,22 @@ def forecast_words(
 
 def _at_this_rate(stands: Standing, forecast: Forecast) -> str:
     drained = forecast.drained_in
-    if forecast.breaches_in and not (forecast.nothing_drained and stands.kind is not Kind.WARNING):
+    rests = forecast.nothing_drained or forecast.still_s is not None
+    if forecast.breaches_in and not (rests and stands.kind is not Kind.WARNING):
         return f"Breaches in {duration(forecast.breaches_in)} at this rate"
     if drained is not None:
         return f"Drained in {duration(max(60.0, drained))} at this rate"
     if forecast.as_usual:
         return f"{number(forecast.died_week)} a week, as usual"
+    if forecast.still_s is not None:
+        return f"Nothing drained for {duration(max(60.0, forecast.still_s))}"
     return "Nothing drained yet" if forecast.nothing_drained else "Not drained at this rate"
 
 
 def rate_words(forecast: Forecast) -> str:
     """What comes of a team at this rate, under a heading that says so: ``breaches in 40 min``, ``drained in 2 h``."""
+    if forecast.still_s is not None:
+        return f"nothing drained for {duration(max(60.0, forecast.still_s))}"
     if forecast.breaches_in and not forecast.nothing_drained:
         return f"breaches in {duration(forecast.breaches_in)}"
     if forecast.drained_in is not None:

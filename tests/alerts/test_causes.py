@@ -163,8 +163,7 @@ def test_a_deadline_that_will_be_missed_at_this_rate_is_told_before(engine: Engi
     group = cause(1000, due_in_s=40 * 60, first_seen_at=now - DAY)
     assert over(engine, "sla_forecast") == [f"group={group.pk}"]
     assert "nothing was drained in the last hour" in read(engine, "sla_forecast")[f"group={group.pk}"].reading.detail
-    span = now.replace(second=0, microsecond=0) - timedelta(minutes=5 + now.minute % 5)
-    GroupSpan.objects.create(group=group, at=span, drained=5000)
+    GroupSpan.objects.create(group=group, at=span_of(now), drained=5000)
     assert over(engine, "sla_forecast") == []
 
 

@@ -18,6 +18,7 @@ ON_TRACK, WARNING = Standing(Kind.ON_TRACK, 0.2, False), Standing(Kind.WARNING, 
 BREACHED, PAUSED = Standing(Kind.BREACHED, 1.2, True), Standing(Kind.PAUSED, 0.2, False)
 DRAINED = Standing(Kind.DRAINED, 0.2, False)
 SLOW, FAST = Forecast(2400.0, None, False), Forecast(None, 1200.0, False)
+STILL = Forecast(2400.0, None, False, still_s=18 * 60.0)
 NOTHING, USUAL = Forecast(9000.0, None, True), Forecast(9000.0, None, True, 6, True)
 
 
@@ -30,6 +31,8 @@ NOTHING, USUAL = Forecast(9000.0, None, True), Forecast(9000.0, None, True, 6, T
         (ON_TRACK, FAST, "On track. Drained in 20 min at this rate"),
         (ON_TRACK, Forecast(None, 2.0, False), "On track. Drained in 1 min at this rate"),
         (ON_TRACK, NOTHING, "On track. Nothing drained yet"),
+        (ON_TRACK, STILL, "On track. Nothing drained for 18 min"),
+        (WARNING, STILL, "Warning. Breaches in 40 min at this rate"),
         (ON_TRACK, USUAL, "On track. 6 a week, as usual"),
         (ON_TRACK, Forecast(None, None, False), "On track. Not drained at this rate"),
         (BREACHED, SLOW, "Breached. 212 overdue, 14 more in 10 min"),

@@ -57,8 +57,8 @@ def test_a_span_begins_on_a_multiple_of_five_minutes(minute: float, begin: int) 
 def test_rates_are_read_from_the_kept_counts_in_two_queries_however_many_groups() -> None:
     fast = group(open=600, due_at=DUE)
     spans(fast, {minutes(-10): (100, 400), minutes(-5): (50, 400), minutes(-40): (9000, 0)})
-    slow = group(open=5, due_at=DUE, owner="ops")
-    spans(slow, {minutes(-40): (0, 10)})
+    slow = group(open=2, due_at=DUE, owner="ops")
+    spans(slow, {minutes(-40): (0, 2), minutes(-20): (0, 1)})
     still = group(open=1, due_at=DUE, owner="ops", first_seen_at=minutes(-60 * 24 * 30))
     spans(still, {minutes(-60 * 24 * day): (2, 0) for day in range(1, 6)})
     others = [group(open=1, due_at=DUE) for _ in range(20)]
@@ -70,7 +70,7 @@ def test_rates_are_read_from_the_kept_counts_in_two_queries_however_many_groups(
     # 15 minutes back begins a span at 11:55: 900 seconds.
     assert found[fast.pk].drained_in == pytest.approx(600 / ((800 - 150) / 900))
     assert found[fast.pk].breaches_in is None
-    assert (found[slow.pk].breaches_in, found[slow.pk].drained_in) == (None, pytest.approx(5 / (10 / 3600)))
+    assert (found[slow.pk].breaches_in, found[slow.pk].drained_in) == (None, pytest.approx(2 / (3 / 3600)))
     assert (found[still.pk].nothing_drained, found[still.pk].died_week, found[still.pk].as_usual) == (True, 10, True)
     assert found[fast.pk].as_usual is False
 
@@ -78,11 +78,29 @@ def test_rates_are_read_from_the_kept_counts_in_two_queries_however_many_groups(
 @pytest.mark.django_db
 def test_what_does_not_die_any_more_is_drained_though_as_much_died_before() -> None:
     it = group(open=5, due_at=DUE)
-    spans(it, {minutes(-15): (1800, 0), minutes(-10): (0, 1795)})
+    spans(it, {minutes(-15): (1800, 0), minutes(-5): (0, 1795)})
     assert forecasts([it], NOW)[it.pk] == Forecast(None, pytest.approx(5 / (1795 / 900)), False)
     assert team_forecasts(NOW)[it.owner].drained_in is not None
-    spans(it, {minutes(-5): (1, 0)})
+    spans(it, {minutes(-10): (1, 0)})
+    it.spans.filter(at=minutes(-5)).update(deaths=1)
     assert forecasts([it], NOW)[it.pk].drained_in is None, "it still dies"
+
+
+@pytest.mark.django_db
+def test_the_rate_of_a_bulk_action_that_is_over_is_no_forecast() -> None:
+    it = group(open=5, due_at=DUE)
+    spans(it, {minutes(-15): (1800, 900), minutes(-10): (0, 895)})
+    at = minutes(0)
+    assert forecasts([it], minutes(-4))[it.pk].drained_in is not None, "five minutes have just begun"
+    assert forecasts([it], at)[it.pk].still_s == 300.0
+    assert forecasts([it], at)[it.pk].breaches_in == 3600.0
+    assert forecasts([it], minutes(18))[it.pk] == Forecast(2520.0, None, False, still_s=23 * 60.0)
+    assert team_forecasts(at)[it.owner].still_s == 300.0
+    assert forecasts([it], minutes(61))[it.pk].nothing_drained
+    # What is drained one by one is drained on: a pause between two is none.
+    slow = group(open=5, due_at=DUE)
+    spans(slow, {minutes(-50): (0, 1), minutes(-35): (0, 2), minutes(-10): (0, 1)})
+    assert forecasts([slow], NOW)[slow.pk].drained_in is not None
 
 
 @pytest.mark.django_db
