@@ -181,6 +181,12 @@ def test_a_young_cause_of_which_nothing_is_drained_yet_is_no_forecast_before_hal
     assert detail.endswith("nothing was drained yet"), "it is no hour old"
     GroupSpan.objects.create(group=group, at=span_of(now), drained=1)
     assert over(engine, "sla_forecast", now) == [f"group={group.pk}"], "a rate tells at once"
+    begun = span_of(now)
+    group.spans.update(drained=5000)
+    assert over(engine, "sla_forecast", begun + timedelta(minutes=12)) == [], "one that is over is no rate"
+    assert over(engine, "sla_forecast", half) == sorted([f"group={group.pk}", f"group={back.pk}"])
+    detail = read(engine, "sla_forecast", begun + timedelta(minutes=35))[f"group={group.pk}"].reading.detail
+    assert detail.endswith("nothing was drained for 30 min")
 
 
 def test_what_is_due_far_away_is_no_forecast_to_tell_of(engine: Engine) -> None:

@@ -58,7 +58,7 @@ def forecast_breaches(sources: Sources) -> Iterator[Reading]:
     """Causes whose first letter will breach at the rate of the last minutes, with the minutes that are left."""
     groups = [group for group in _with_clock(sources) if group.due_at is not None and group.due_at > sources.now]
     found = forecasts(groups, sources.now, with_week=False)
-    young = {group.pk for group in groups if found[group.pk].nothing_drained and _is_young(group, sources)}
+    young = {group.pk for group in groups if _rests(found[group.pk]) and _is_young(group, sources)}
     standings = group_standings([group for group in groups if group.pk in young], sources.now)
     for group in groups:
         forecast = found[group.pk]
@@ -70,12 +70,19 @@ def forecast_breaches(sources: Sources) -> Iterator[Reading]:
         yield _reading(group, value=forecast.breaches_in / 60, title=title, detail=detail)
 
 
+def _rests(forecast: Forecast) -> bool:
+    """Whether there is no rate to reckon with."""
+    return forecast.nothing_drained or forecast.still_s is not None
+
+
 def _is_young(group: DeadLetterGroup, sources: Sources) -> bool:
     """Whether it began, or came back, within the longest time that rates are taken from."""
     return max(filter(None, (group.first_seen_at, group.reopened_at))) > sources.now - WINDOWS[-1]
 
 
 def _rate(forecast: Forecast, *, is_young: bool) -> str:
+    if forecast.still_s is not None:
+        return f"nothing was drained for {span(forecast.still_s)}"
     if not forecast.nothing_drained:
         return "at this rate"
     return "nothing was drained yet" if is_young else "nothing was drained in the last hour"
