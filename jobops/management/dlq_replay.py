@@ -7,6 +7,7 @@ from typing import Any
 
 from dlq.replay_plan import PlanOptions, parse_options
 from jobops.management.base import Usage
+from jobops.management.option_types import TIME
 
 _OPTIONS = {
     "rate": "--rate", "in_flight": "--in-flight", "lane": "--lane", "spread_s": "--spread", "start_at": "--start-at",
@@ -21,7 +22,7 @@ def add_plan(parser: ArgumentParser) -> None:
     parser.add_argument("--spread", dest="spread_s", metavar="TIME", help="over so long, such as 1h; instead of a rate")
     parser.add_argument("--in-flight", metavar="N", help="at most so many of its jobs at once (any number)")
     parser.add_argument("--lane", metavar="LANE", help="in this lane; `as-died`: where each died (the lowest one)")
-    parser.add_argument("--start-at", metavar="TIME", help="not before this time, such as 2026-12-24T18:00")
+    parser.add_argument("--start-at", metavar="TIME", help=f"not before this time: {TIME}")
     canary = parser.add_mutually_exclusive_group()
     canary.add_argument("--canary", metavar="N", help="so many run first, and stop it if they fail (5)")
     canary.add_argument("--no-canary", dest="canary", action="store_const", const="0", help="none runs first")

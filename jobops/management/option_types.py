@@ -1,7 +1,7 @@
 """Types of options that several commands take. Each raises ``ArgumentTypeError`` that says what would be right."""
 
 from argparse import ArgumentTypeError
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -9,7 +9,8 @@ from django.utils.dateparse import parse_datetime
 from dlq.access import MAX_ID
 from jobops.contracts import durations
 
-WHEN = "an ISO time with its zone, such as 2026-03-16T09:00+01:00, or how long, such as 12h or 3d"
+TIME = "an ISO time, in UTC where it names no zone, such as 2026-03-16T09:00+01:00"
+WHEN = f"{TIME}, or how long, such as 12h or 3d"
 
 
 def number(text: str) -> int:
@@ -34,9 +35,7 @@ def moment(text: str) -> datetime:
     except ValueError:
         at = None
     if at is not None:
-        if timezone.is_naive(at):
-            raise ArgumentTypeError(f"{text!r} must be {WHEN}")
-        return at
+        return timezone.make_aware(at, UTC) if timezone.is_naive(at) else at
     try:
         return timezone.now() + durations.parse(text)
     except ValueError as error:

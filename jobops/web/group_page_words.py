@@ -14,6 +14,7 @@ from jobops.audit.models import AuditEntry
 from jobops.web.clock_words import forecast_words
 from jobops.web.formats import NBSP, ago, clock, number, plural
 from jobops.web.group_bulk_words import ICONS, became_words, did_words
+from jobops.web.job_words import plain_name
 from jobops.web.lately_words import since_then
 from jobops.web.places import bulk_url
 from jobops.web.selectors.group_lines import GroupLine
@@ -26,7 +27,7 @@ WINDOW = f"in the last 5{NBSP}minutes"
 DID = {
     "group.acknowledge": Look("acknowledged it", "square-check", ""),
     "group.snooze": Look("snoozed it", "zzz", ""),
-    "group.activate": Look("took it up again", "ring", ""),
+    "group.activate": Look("made it active again", "ring", ""),
     "group.reopen": Look("It woke", "rotate-clockwise", ""),
     "group.wake": Look("Its time of sleep is over", "rotate-clockwise", ""),
     "group.drain": Look("All of it was drained", "check", ""),
@@ -58,7 +59,10 @@ class Happened:
 
 def page_title(line: GroupLine, *, staff: bool) -> str:
     """What the page is about, in the words of the error."""
-    return line.title if staff or not line.numbers.undrained else f"Did not work: {line.title}"
+    if staff:
+        return line.title
+    name = plain_name(line.group.job_type)
+    return f"Did not work: {line.title}" if line.numbers.undrained else f"{name}: all of it is dealt with"
 
 
 def forecast_of(line: GroupLine, *, staff: bool) -> str:

@@ -135,11 +135,20 @@ def title(asked: GroupFilter, counts: GroupCounts, *, staff: bool) -> str:
     if replace(asked, sort="due", tenant="") == replace(base, tenant="", q="", job="", severity="", error=""):
         return _whole(asked, counts, staff=staff)
     if asked.status == State.DRAINED:
+        if not staff:
+            return (
+                f"{plural(counts.here.causes, 'reason')}, all dealt with"
+                if counts.here.causes
+                else "None is dealt with."
+            )
         return f"{plural(counts.here.causes, 'cause')} drained" if counts.here.causes else "No cause is drained."
     if not counts.here.causes:
-        return "No cause matches."
+        return "No cause matches." if staff else "Nothing matches."
     what = _tally(counts.here, staff=staff)
-    return f"{what} assigned to you" if replace(base, assignee=ME) == replace(asked, sort="due") else f"{what} match"
+    if replace(base, assignee=ME) == replace(asked, sort="due"):
+        return f"{what} assigned to you"
+    letters, _, causes = what.partition(", ")
+    return f"{letters} of {causes} {'matches' if counts.here.letters == 1 else 'match'}"
 
 
 def _whole(asked: GroupFilter, counts: GroupCounts, *, staff: bool) -> str:

@@ -29,5 +29,5 @@ def snooze_of(form: Mapping[str, str], now: datetime) -> dict[str, Any]:
         return {"until": until_of({"snooze": chosen}, "snooze", now)}
     text = form.get("grows_by", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InvalidAction("grows_by", "by how many deaths it may grow must be a whole number")
+        raise InvalidAction("grows_by", "must be a whole number")
     return {"grows_by": int(text)}

@@ -13,6 +13,7 @@ from dlq.foreign.records import packed
 from dlq.models import DeadLetter, ForeignJob, State
 from tenants.models import Tenant
 from tenants.roles import Role
+from tests.web.causes import cause, letter_of
 from tests.web.world import World
 
 HOSTILE = "<script>alert(1)</script>"
@@ -72,3 +73,22 @@ def test_a_tenants_people_are_told_nothing_of_the_machine(world: World, acme: Te
 def test_lists_show_it(world: World, acme: Tenant, path: str) -> None:
     foreign(world, acme)
     assert world.client(Role.OPERATOR).get(path).status_code == 200
+
+
+def test_its_cause_says_the_same_and_asks_for_no_redirect(world: World, acme: Tenant) -> None:
+    group = cause(job_type="shop.pay")
+    letter = letter_of(world, group, acme, job_id="rq:old:1", payload="")
+    DeadLetter.objects.update(tenant=None, tenant_slug="")
+    asks = "Add a redirect to replay"
+    client = world.client(Role.OPERATOR)
+    assert asks in client.get(f"/dlq/groups/{group.pk}/").content.decode()
+    assert asks in client.get(f"/dlq/{letter.pk}/").content.decode()
+    ForeignJob.objects.create(
+        letter=letter, source="old", rq_id="1", queue="default", failed_at=timezone.now(), record=packed({})
+    )
+    for url in (f"/dlq/groups/{group.pk}/", f"/dlq/{letter.pk}/"):
+        text = " ".join(client.get(url).content.decode().split())
+        assert "They cannot be viewed" in text
+        assert "record was gone" not in text
+        assert "tenant <b>none</b> (from RQ source old)" in text
+        assert asks not in text

@@ -36,8 +36,10 @@ def client(world: World) -> Client:
 def post(client: Client, group: DeadLetterGroup, act: str, **form: Any) -> str:
     """What the page says afterwards."""
     answer = client.post(f"/dlq/groups/{group.pk}/{act}/", form)
-    assert (answer.status_code, answer["Location"]) == (302, f"/dlq/groups/{group.pk}/")
-    text = client.get(answer["Location"]).content.decode()
+    if answer.status_code != 422:
+        assert (answer.status_code, answer["Location"]) == (302, f"/dlq/groups/{group.pk}/")
+        answer = client.get(answer["Location"])
+    text = answer.content.decode()
     group.refresh_from_db()
     return text[text.index("<main") : text.index('id="live"')]
 
@@ -81,11 +83,11 @@ def test_it_is_snoozed_in_three_ways(client: Client, group: DeadLetterGroup, for
     ("act", "form", "why"),
     [
         ("snooze", {}, "Choose until when"),
-        ("snooze", {"snooze": "grows", "grows_by": "many"}, "By how many deaths it may grow must be a whole number"),
-        ("snooze", {"snooze": "grows", "grows_by": "0"}, "Must be a whole number"),
+        ("snooze", {"snooze": "grows", "grows_by": "many"}, "By how many deaths it may grow: must be a whole number"),
+        ("snooze", {"snooze": "grows", "grows_by": "0"}, "By how many deaths it may grow: must be a whole number"),
         ("note", {"text": "  "}, "Write what those who meet it next should know"),
-        ("link", {"ticket_url": "javascript:alert(1)"}, "Must be a web address"),
-        ("link", {"runbook_url": "https://u:p@x.example/"}, "Must not hold a login"),
+        ("link", {"ticket_url": "javascript:alert(1)"}, "Ticket: must be a web address"),
+        ("link", {"runbook_url": "https://u:p@x.example/"}, "Runbook: must not hold a login"),
         ("assign", {}, "Say to which team it goes"),
         ("assign", {"owner": "no-such-team"}, "No team is called"),
         ("assign", {"assignee": "nobody-here"}, "Nobody has this login"),
@@ -94,7 +96,7 @@ def test_it_is_snoozed_in_three_ways(client: Client, group: DeadLetterGroup, for
         ("clock/pause", {"for": "1h"}, "Say why"),
         ("clock/pause", {"reason": "x"}, "Choose until when"),
         ("clock/pause", {"reason": "x", "at": "yesterday"}, "The time must be a date and a time"),
-        ("clock/pause", {"reason": "x", "at": "2020-01-01T00:00"}, "Must be a time that is still to come"),
+        ("clock/pause", {"reason": "x", "at": "2020-01-01T00:00"}, "Until: must be a time that is still to come"),
         ("clock/resume", {}, "It is not paused"),
         ("activate", {}, "It is active already"),
     ],
@@ -107,6 +109,41 @@ def test_what_is_wrong_is_said_and_changes_nothing(
     assert f"Nothing was changed. {why}" in text
     assert list(DeadLetterGroup.objects.values()) == before
     assert audited() == []
+
+
+@pytest.mark.parametrize(
+    ("act", "form", "kept"),
+    [
+        ("link", {"ticket_url": "ticket 7", "runbook_url": "https://x.example/"},
+         ('<details class="bd" id="set-links" open>', 'value="ticket 7"', 'value="https://x.example/"')),
+        ("snooze", {"snooze": "grows", "grows_by": "0"},
+         ('id="snooze" open>', '<option value="grows" selected>', 'value="0"')),
+        ("assign", {"owner": "billing", "assignee": "gone"},
+         ('id="hand-over" open>', "<option selected>billing</option>")),
+        ("clock/pause", {"for": "3d", "at": "2020-01-01T00:00", "reason": "<b>"},
+         ('id="pause-clock" open>', '<option value="3d" selected>', 'value="2020-01-01T00:00"', 'value="&lt;b&gt;"')),
+        ("note", {"text": "n" * 5001}, ("n" * 5001,)),
+    ],
+)  # fmt: skip
+def test_what_was_typed_stands_there_still(
+    client: Client, group: DeadLetterGroup, act: str, form: dict[str, str], kept: tuple[str, ...]
+) -> None:
+    Team.objects.get_or_create(name="billing")
+    answer = client.post(f"/dlq/groups/{group.pk}/{act}/", form)
+    assert answer.status_code == 422
+    text = answer.content.decode()
+    assert [part for part in kept if part not in text] == []
+    elsewhere = client.post(f"/dlq/groups/{group.pk}/{act}/", form | {"next": "/alerts/"})
+    assert (elsewhere.status_code, elsewhere["Location"]) == (302, "/alerts/")
+    if act in ("assign", "clock/pause"):
+        letter = DeadLetter.objects.first()
+        assert letter is not None
+        text = client.post(f"/dlq/{letter.pk}/{act}/", form).content.decode()
+        assert [part for part in kept if part not in text] == []
+
+
+def test_a_time_that_is_typed_says_its_zone(client: Client, group: DeadLetterGroup) -> None:
+    assert 'name="at"><span class="hint">In UTC.</span>' in client.get(f"/dlq/groups/{group.pk}/").content.decode()
 
 
 def test_a_cause_is_taken_handed_over_and_given_back_with_its_letters(client: Client, group: DeadLetterGroup) -> None:
@@ -226,6 +263,8 @@ def test_one_letter_is_taken_handed_over_given_back_and_paused(client: Client, g
 
     def act(what: str, **form: str) -> str:
         answer = client.post(f"/dlq/{letter.pk}/{what}/", form)
+        if answer.status_code == 422:
+            return str(answer.content.decode())
         assert (answer.status_code, answer["Location"]) == (302, f"/dlq/{letter.pk}/")
         letter.refresh_from_db()
         return client.get(f"/dlq/{letter.pk}/").content.decode()

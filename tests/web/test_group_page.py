@@ -53,6 +53,25 @@ def test_it_shows_the_cause_a_sample_and_what_is_due_first(world: World, group: 
     assert f'<a href="/dlq/?group={group.pk}">All 12 one by one</a>' in text
 
 
+def test_its_sample_says_when_it_died_again_and_a_paused_clock_until_when(
+    world: World, acme: Tenant, group: DeadLetterGroup
+) -> None:
+    client = world.client(Role.ON_CALL)
+    now = timezone.now()
+    again = {"dead_at": now - timedelta(minutes=21), "last_died_at": now - timedelta(minutes=1), "replays": 1}
+    DeadLetter.objects.filter(pk=group.sample_id).update(**again)
+    text = re.sub(r"<[^>]+>", "", shown(client, group)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "died 21 min ago, again 1 min ago" in text
+    client.post(f"/dlq/groups/{group.pk}/clock/pause/", {"for": "1h", "reason": "waits"})
+    text = " ".join(re.sub(r"<[^>]+>", " ", shown(client, group)).split())
+    assert "Clock paused Until" in text
+    assert "Clock paused Clock paused" not in text
+    client.post(f"/dlq/groups/{group.pk}/acknowledge/")
+    text = shown(client, group)
+    assert "Make it active again" in text
+    assert "Take it up again" not in text
+
+
 def test_it_says_that_the_cause_is_not_mended(world: World, acme: Tenant, group: DeadLetterGroup) -> None:
     client = world.client(Role.ON_CALL)
     assert "The cause is not mended." not in shown(client, group)
@@ -169,7 +188,7 @@ def test_a_letter_leads_to_its_cause(world: World, acme: Tenant, group: DeadLett
     first, second = DeadLetter.objects.order_by("pk")[:2]
     client = world.client(Role.ON_CALL)
     text = client.get(f"/dlq/{first.pk}/").content.decode()
-    assert f'oldest of <a href="/dlq/groups/{group.pk}/">12 with this cause</a>' in text
+    assert f'oldest of <a href="/dlq/groups/{group.pk}/">12 open of this cause</a>' in text
     assert f'<a href="/dlq/groups/{group.pk}/">Provider answered 503</a>' in text
     assert "one of <a" in client.get(f"/dlq/{second.pk}/").content.decode()
     DeadLetter.objects.filter(pk=first.pk).update(group=None)

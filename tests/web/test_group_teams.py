@@ -126,7 +126,7 @@ def test_a_cause_that_came_back_says_so_for_a_day(
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"state": "acknowledged", "state_by": "olga"}, "the only one with this cause , acknowledged by olga"),
+        ({"state": "acknowledged", "state_by": "olga"}, "the only one open of this cause , acknowledged by olga"),
         ({"state": "snoozed", "state_by": "olga", "snoozed_to_deaths": 50}, ", snoozed until 50 deaths by olga"),
         ({"state": "active", "state_by": "olga"}, ""),
     ],

@@ -35,7 +35,7 @@ def test_the_title_and_what_is_under_it_say_where_most_of_it_is() -> None:
     assert words.lede(counts(30, 9, [4, 4, 4]), staff=True)[0].startswith("Jobs that gave up.")
     assert words.title(GroupFilter(), counts(0, 0, []), staff=True) == "No dead letter is to be drained."
     assert words.title(GroupFilter(), counts(0, 0, []), staff=False) == "None of your jobs failed for good."
-    assert words.title(GroupFilter(q="x"), counts(3, 1, []), staff=True) == "3 dead letters, 1 cause match"
+    assert words.title(GroupFilter(q="x"), counts(3, 1, []), staff=True) == "3 dead letters of 1 cause match"
     assert words.title(GroupFilter(q="x"), counts(0, 0, []), staff=True) == "No cause matches."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,7 +16,7 @@ from django.utils import timezone
 
 from dlq.models import DeadLetterGroup
 from dlq.searchable import rewrite
-from tenants.models import Team, TeamMember
+from tenants.models import Team, TeamMember, Tenant
 from tenants.roles import Role
 from tests.web.causes import cause, letter_of
 from tests.web.world import World
@@ -43,6 +44,14 @@ def title(text: str) -> str:
     found = re.search("<h1>(.*?)</h1>", text)
     assert found
     return html.unescape(found[1])
+
+
+def test_a_letters_number_leads_to_it_whatever_state_it_is_in(world: World, acme: Tenant) -> None:
+    letter, client = letter_of(world, cause(), acme, state="discarded"), world.client(Role.ON_CALL)
+    for asked in (f"{letter.pk}", f"No. {letter.pk}", f" {letter.pk} "):
+        assert f'<a href="/dlq/{letter.pk}/">No. {letter.pk}</a>' in causes(client, f"?{urlencode({'q': asked})}")
+    for none in ("0", "-1", "9" * 30, "²", f"{letter.pk}x", f"{letter.pk + 1}"):
+        assert f'href="/dlq/{letter.pk}/"' not in causes(client, f"?{urlencode({'q': none})}"), none
 
 
 def test_what_is_due_first_stands_first_with_its_numbers(world: World) -> None:

@@ -80,6 +80,28 @@ def test_the_page_has_their_own_letters_only(admin: Client, shared: DeadLetterGr
     assert "of 5" not in main
 
 
+def test_it_speaks_of_their_jobs_and_not_of_our_words(world: World, admin: Client, acme: Tenant) -> None:
+    over = cause("Refused")
+    letter_of(world, over, acme, state="resolved", error="our printer is mended")
+    text = admin.get(f"/dlq/groups/{over.pk}/").content.decode()
+    assert ": all of it is dealt with</h1>" in text
+    assert "What became of them" in text
+    for ours in ("The drained ones", "Tenants"):
+        assert ours not in text[text.index("<main") :], ours
+    letter_of(world, over, acme)
+    text = causes(admin)
+    assert "1 of 1 reason<" in text
+    assert 'data-l="Tenants"' not in text
+    assert causes(admin, "?q=nothing-here").count("<h1>Nothing matches.</h1>") == 1
+
+
+def test_the_number_of_anothers_letter_finds_nothing(world: World, admin: Client, acme: Tenant, rival: Tenant) -> None:
+    """SE-05"""
+    own, theirs = world.letter(acme), world.letter(rival)
+    assert f'<a href="/dlq/{own.pk}/">No. {own.pk}</a>' in causes(admin, f"?by=cause&q={own.pk}")
+    assert f'/dlq/{theirs.pk}/"' not in causes(admin, f"?by=cause&q={theirs.pk}")
+
+
 def test_what_is_foreign_is_not_found(world: World, admin: Client, rival: Tenant) -> None:
     theirs = cause("Theirs")
     letter_of(world, theirs, rival)

@@ -49,11 +49,14 @@ def test_each_line_says_what_it_would_take_from_whom(world: World, acme: Tenant)
 
 
 def test_errors_stand_beside_their_lines(world: World) -> None:
-    text = asked(world.client(Role.OPERATOR), "job=shop.* -> biling\n\nreason=x -> billing", HX_Request="true")
-    assert "2 lines must be mended first." in text
+    text = asked(
+        world.client(Role.OPERATOR), "job=shop.* -> biling\n\nreason=x -> billing\njob=<shop>", HX_Request="true"
+    )
+    assert "3 lines must be mended first." in text
     assert "no team is called biling: did you mean billing?" in text
-    assert text.count("se-bad") == 2
+    assert text.count("se-bad") == 3
     assert 'title="line 3"' in text
+    assert '<code class="se-t">job=&lt;shop&gt;</code>' in text, "nobody counts lines"
 
 
 def test_without_a_script_the_whole_page_comes_with_what_was_typed(world: World) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dlq.foreign.homes import Home, homes_of
 from dlq.models import DeadLetter
 from dlq.payloads import Shown
 from jobops.contracts import masking
@@ -16,7 +17,8 @@ from tenants.access import AnyUser, masked, sees_all
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``arguments`` None: they cannot be read. ``stacks``: of the traceback, for staff."""
+    """``arguments`` None: they cannot be read. ``stacks``: of the traceback, for staff. ``home``: of a job of
+    another installation, where it runs."""
 
     letter: DeadLetter
     error: str
@@ -24,6 +26,7 @@ class Sample:
     stacks: Sequence[tracebacks.Stack]
     arguments: Arguments | None
     is_masked: bool
+    home: Home | None
 
 
 def sample_of(user: AnyUser, letter: DeadLetter) -> Sample:
@@ -39,4 +42,5 @@ def sample_of(user: AnyUser, letter: DeadLetter) -> Sample:
         tracebacks.parse(trace, own_packages()),
         arguments_of(shown.argument_list()),
         hide,
+        homes_of([letter]).get(letter.pk),
     )

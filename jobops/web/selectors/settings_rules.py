@@ -17,6 +17,8 @@ from jobops.web.settings_words import line_words
 KEEP_S = 5.0
 """Who types is shown numbers of at most so many seconds ago."""
 MOST_VERSIONS = 50
+MOST_SHOWN = 200
+"""Characters of a line that is shown beside what is wrong with it."""
 
 _lock = threading.Lock()
 _kept: tuple[float, Tally] | None = None
@@ -25,12 +27,13 @@ _kept: tuple[float, Tally] | None = None
 @dataclass(frozen=True, slots=True)
 class LineShown:
     """A rule or a line that cannot be one, with what is wrong with it. ``rule``: None for the latter. ``does``: what
-    it would do, in words."""
+    it would do, in words. ``text``: the beginning of the line, as nobody wants to count lines."""
 
     number: int
     rule: Rule | None
     does: str
     faults: Sequence[Fault]
+    text: str = ""
 
     @property
     def is_wrong(self) -> bool:
@@ -53,6 +56,7 @@ def preview_of(text: str) -> RulesPreview:
     checked = check_rules(text)
     effect = preview(checked.rules, _tally())
     rules = {rule.line: rule for rule in checked.rules}
+    written = text.splitlines()
     numbers = sorted({*rules, *(fault.line for fault in checked.faults if fault.line)})
     lines = [
         LineShown(
@@ -60,6 +64,7 @@ def preview_of(text: str) -> RulesPreview:
             rules.get(number),
             line_words(effect.lines[number]) if number in effect.lines else "",
             [fault for fault in checked.faults if fault.line == number],
+            written[number - 1].strip()[:MOST_SHOWN] if number <= len(written) else "",
         )
         for number in numbers
     ]

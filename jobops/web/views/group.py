@@ -24,6 +24,7 @@ from jobops.web.selectors.group import GroupPage, group_page
 from jobops.web.selectors.group_choices import people, teams
 from jobops.web.selectors.letter_edit import led_group
 from jobops.web.views.live import live_url
+from jobops.web.views.typed import typed_in
 from tenants.access import can
 from tenants.roles import Action
 
@@ -42,10 +43,17 @@ def fragment(request: HttpRequest, group_id: int) -> HttpResponse:
     return render(request, "groups/fragment.html", _context(request, group_id))
 
 
+def refused(request: HttpRequest, group_id: int) -> HttpResponse:
+    """The page again after a form on it could not be taken, with that form open and what was typed in it."""
+    return render(request, "groups/page.html", _context(request, group_id) | typed_in(request), status=422)
+
+
 def _context(request: HttpRequest, group_id: int) -> dict[str, Any]:
     asked, _ = GroupFilter.parse({"tenant": request.GET.get("tenant", "")})
     found = group_page(request.user, group_id, asked.tenant)
     group, line, staff = found.group, found.line, found.staff
+    # Its source's own workers run it, whatever is registered here.
+    is_foreign = found.sample is not None and found.sample.home is not None
     return {
         "page": found,
         "group": group,
@@ -55,7 +63,7 @@ def _context(request: HttpRequest, group_id: int) -> dict[str, Any]:
         "title": words.page_title(line, staff=staff),
         "tenant": asked.tenant,
         "by": LETTERS,
-        "led": led_group(group) if staff else None,
+        "led": led_group(group) if staff and not is_foreign else None,
         "its_alerts": alerts_of_cause(request.user, group.pk) if staff else (),
         "letters_url": _letters_url(found),
         "query": found.filter.as_query(),

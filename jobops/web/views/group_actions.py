@@ -26,8 +26,16 @@ from jobops.web.hands import hand_of
 from jobops.web.places import return_path
 from jobops.web.snoozing import snooze_of
 from jobops.web.until import until_of
+from jobops.web.views.group import refused
+from jobops.web.views.typed import stays
 from tenants.access import can
 from tenants.roles import Action
+
+FIELDS = {
+    "ticket_url": "Ticket", "runbook_url": "Runbook", "grows_by": "By how many deaths it may grow", "reason": "Why",
+    "until": "Until", "text": "Note",
+}  # fmt: skip
+"""What fields are called on the page."""
 
 
 @require_POST
@@ -153,7 +161,10 @@ def require(request: HttpRequest, action: Action) -> None:
 def why(error: LetterError) -> str:
     """What was refused, as a sentence."""
     if isinstance(error, InvalidAction):
-        return f"{error.problem[:1].upper()}{error.problem[1:]}."
+        # What is no sentence by itself needs to say of which field it is.
+        bare = error.problem.startswith("must ") or error.problem[:1].isdigit()
+        field = FIELDS.get(error.field, "") if bare else ""
+        return f"{field}: {error.problem}." if field else f"{error.problem[:1].upper()}{error.problem[1:]}."
     return f"{error.why[:1].upper()}{error.why[1:]}." if isinstance(error, WrongGroupState) else f"{error}."
 
 
@@ -167,6 +178,8 @@ def _act(request: HttpRequest, group_id: int, action: Action, act: Callable[[int
         raise Http404("No such group of dead letters.") from None
     except LetterError as error:
         messages.error(request, f"Nothing was changed. {why(error)}")
+        if isinstance(error, InvalidAction) and stays(request, reverse("group", args=[group.pk])):
+            return refused(request, group.pk)
     else:
         messages.success(request, f"{done}{_letters(answer)}" if isinstance(answer, GroupChanged) else done)
     return redirect(return_path(request, reverse("group", args=[group.pk])))

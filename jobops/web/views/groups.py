@@ -21,6 +21,7 @@ from jobops.web.selectors.going_on import going_on
 from jobops.web.selectors.group_choices import choices_for, people, teams
 from jobops.web.selectors.group_drained import drained_lately
 from jobops.web.selectors.groups import GroupList, group_list
+from jobops.web.selectors.letter_numbered import letter_numbered
 from jobops.web.views import letters
 from jobops.web.views.live import live_url
 from tenants.access import can
@@ -81,6 +82,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "faults": fault_text(found.faults),
         "searched_note": searched_note(found.searched_since, staff=staff),
         "deep_url": in_list(replace(asked, deep=True).as_query(), CAUSES),
+        "by_number": letter_numbered(request.user, asked.q, found.read_at),
         "only_signs": bool(asked.q) and not words_of(asked.q),
         "sorts": {name.lstrip("-"): replace(asked, sort=name).as_query() for name in asked.choices["sort"]},
         "sort": asked.order,

@@ -24,6 +24,7 @@ from jobops.web.selectors.group_choices import people, teams
 from jobops.web.selectors.letter import LetterPage, letter_page
 from jobops.web.selectors.letter_edit import edit_button, led
 from jobops.web.views.live import live_url
+from jobops.web.views.typed import typed_in
 from tenants.access import can, masked
 from tenants.roles import Action
 
@@ -55,6 +56,11 @@ def payload(request: HttpRequest, letter_id: int) -> HttpResponse:
 
 def _file(content: bytes, name: str, kind: str) -> HttpResponse:
     return HttpResponse(content, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def refused(request: HttpRequest, letter_id: int) -> HttpResponse:
+    """The page again after a form on it could not be taken, with that form open and what was typed in it."""
+    return render(request, "letter/page.html", _context(request, letter_id) | typed_in(request), status=422)
 
 
 def _context(request: HttpRequest, letter_id: int) -> dict[str, Any]:
@@ -90,7 +96,7 @@ def _replays(request: HttpRequest, found: LetterPage) -> dict[str, Any]:
     edited = any(one.edits and one.job_id == letter.replay_job_id for one in found.history)
     return {
         "edit": edit_button(request.user, letter),
-        "led": led(letter) if found.staff and letter.is_undrained else None,
+        "led": led(letter) if found.staff and letter.is_undrained and found.home is None else None,
         "was_edited": edited and found.staff and letter.state == State.OPEN,
     }
 

@@ -13,13 +13,15 @@ from django.views.decorators.http import require_POST
 
 from dlq.access import get_letter
 from dlq.clock.pausing import letter_clock_pause, letter_clock_resume
-from dlq.errors import LetterError, WrongState
+from dlq.errors import InvalidAction, LetterError, WrongState
 from dlq.models import DeadLetter
 from dlq.owners.assigning import letter_assign, letter_give_back, letter_take
 from jobops.web.hands import hand_of
 from jobops.web.places import return_path
 from jobops.web.until import until_of
 from jobops.web.views.group_actions import require, why
+from jobops.web.views.letter import refused
+from jobops.web.views.typed import stays
 from tenants.roles import Action
 
 
@@ -78,6 +80,8 @@ def _act(request: HttpRequest, letter_id: int, act: Callable[[int], object], don
     except LetterError as error:
         told = f"No. {letter.pk}: {error.why}." if isinstance(error, WrongState) else why(error)
         messages.error(request, f"Nothing was changed. {told}")
+        if isinstance(error, InvalidAction) and stays(request, reverse("letter", args=[letter.pk])):
+            return refused(request, letter.pk)
     else:
         messages.success(request, f"No. {letter.pk} {done}.")
     return redirect(return_path(request, reverse("letter", args=[letter.pk])))
