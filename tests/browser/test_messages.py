@@ -45,7 +45,7 @@ def test_that_it_was_sent_back_goes_when_the_letter_is_open_again(
     take_outcomes(world.engine)
     assert DeadLetter.objects.get(pk=letter.pk).state == State.RESOLVED
     poll(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text("send_invoice was replayed and succeeded")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("was ended by its contract")
     expect(message).to_have_count(0)
 
 

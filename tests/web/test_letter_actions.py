@@ -76,6 +76,8 @@ def test_a_replay_that_its_contract_ended_is_no_success(
     assert "succeeded" not in text
     assert ">4 attempts, 1 of them in 1 replay</h2>" in text
     assert 'id="a-1-1"' in text
+    DeadLetter.objects.update(history=[])
+    assert "is not kept any longer" in client.get(f"/dlq/{letter.pk}/").content.decode(), "what it counts must be all"
     own = world.client(Role.TENANT_VIEWER, acme).get(f"/dlq/{letter.pk}/").content.decode()
     assert "<h1>Send is over: nothing was left to do</h1>" in own
     assert "worked" not in own.lower()

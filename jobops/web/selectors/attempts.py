@@ -61,7 +61,9 @@ def attempt_lines(
 
 def with_ends(lines: Sequence[AttemptLine], runs: Sequence[ReplayRun]) -> list[AttemptLine]:
     """The attempts of a letter, and the last ones of its replays that did not die: of those the letter tells nothing,
-    and when they started is not kept."""
+    and when they started is not kept. Nothing is added where none of its own are known: what is counted must be all."""
+    if not lines:
+        return []
     found, told = list(lines), {line.replay for line in lines}
     for run in sorted(runs, key=lambda run: run.number):
         if run.state in WELL and run.attempt and run.number not in told:
