@@ -109,7 +109,8 @@ def _actions(hidden: Collection[str]) -> list[tuple[str, Options]]:
     for kind, actions in groupby(audit_words.DONE, key=lambda action: action.partition(".")[0]):
         if kind not in hidden:
             whole = [(kind, _any_of(kind))]
-            groups.append((kind, [*whole, *((action, _sentence(audit_words.DONE[action])) for action in actions)]))
+            each = ((action, _sentence(audit_words.DONE[action])) for action in actions)
+            groups.append(("cause" if kind == "group" else kind, [*whole, *each]))
     return groups
 
 

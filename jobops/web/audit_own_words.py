@@ -157,6 +157,8 @@ def _sentence(entry: AuditEntry) -> str:
     kind, _, verb = entry.action.partition(".")
     if kind == "bulk":
         return _BULK.get((verb, BulkAction.Kind(entry.after.get("kind"))), UNTOLD) if _is_kind(entry) else UNTOLD
+    if entry.action == "letter.resolve" and entry.after.get("replay") == ReplayRun.State.DISCARDED:
+        return "{} is over: nothing was left to do"
     if entry.action == "letter.reopen":
         died = entry.after.get("replay") == ReplayRun.State.DIED
         return "{} did not work when it was tried again" if died else "the new try of {} did not take place"

@@ -33,7 +33,7 @@ def test_one_that_fires_appears_by_itself_and_is_taken_from_the_overview(sign_in
     expect(page.get_by_role("heading", level=1)).to_have_text("acme has 48,210 jobs waiting in bulk.", timeout=15_000)
     assert alarms(page) == "1"
     assert "cnt-d" in (page.locator(".nav-l [data-alarms-count]").get_attribute("class") or "")
-    page.get_by_role("button", name="Take it").click()
+    page.get_by_role("button", name="Acknowledge").click()
     page.wait_for_url("**/tenants/acme/")
     alert.refresh_from_db()
     assert alert.state == Alert.State.ACKNOWLEDGED

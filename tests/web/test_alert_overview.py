@@ -32,7 +32,7 @@ def test_what_is_firing_is_the_title_and_the_first_panel(world: World) -> None:
     assert "olga has it" in shown
     assert "quiet-one" not in shown
     assert shown.count('class="fire-r crit"') == 1
-    assert shown.count("Take it") == 1
+    assert shown.count("Acknowledge") == 1
     assert f'action="/alerts/{first.pk}/acknowledge/"' in shown
     answer = client.post(f"/alerts/{first.pk}/acknowledge/", {"next": "/dlq/groups/5/"})
     assert answer["Location"] == "/dlq/groups/5/"
@@ -62,7 +62,7 @@ def test_a_world_without_workers_is_said_whatever_else_fires(world: World) -> No
 def test_who_may_not_take_it_opens_it(world: World) -> None:
     alert_of("acme")
     shown = panel(body(world.client(Role.STAFF_VIEWER), "/"))
-    assert "Take it" not in shown
+    assert "Acknowledge" not in shown
     assert 'href="/tenants/acme/"' in shown
 
 

@@ -136,6 +136,8 @@ def test_a_tenants_people_read_the_words_of_their_other_pages() -> None:
     }
     for action, words in told.items():
         assert own.done_words(entry(action), types) == words, action
+    over = entry("letter.resolve", after={"replay": "discarded"})
+    assert own.done_words(over, {}) == ("", "a job", " is over: nothing was left to do")
     died = entry("letter.reopen", after={"replay": "died"})
     assert own.done_words(died, {}) == ("", "a job", " did not work when it was tried again")
     bulk = {"kind": "undo", "matched": 3, "chosen": "ticked", "state": "running", "done": 2, "skipped": 0}

@@ -20,7 +20,7 @@ from jobops.alerts.reading import open_alerts
 from jobops.alerts.silencing import in_force
 from jobops.alerts.urgency import SEVERITIES
 from jobops.management import alert_rows as rows
-from jobops.management.base import Found, OperatorCommand, Refused, Usage, command_actor
+from jobops.management.base import Found, OperatorCommand, Refused, Usage, command_actor, take_for_granted
 from jobops.management.option_types import duration, number
 from jobops.runtime import get_engine
 
@@ -39,8 +39,7 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """One sub-command for each thing that can be done."""
         words = "list|show|ack|silence|silences|unsilence|rules|set|reset|check"
-        actions = parser.add_subparsers(dest="action", metavar=words, help="without one of them: list")
-        parser.set_defaults(all=False, owner=None, as_json=False)
+        actions = parser.add_subparsers(dest="action", metavar=words)
         listing = actions.add_parser("list", help="open alerts: the most severe first, then what is due first")
         listing.add_argument("--all", action="store_true", help=f"resolved ones too, the newest {MOST_LISTED:,}")
         listing.add_argument("--owner", metavar="TEAM", help="only this team's")
@@ -75,10 +74,11 @@ class Command(OperatorCommand):
             _add_scope(each)
         for each in (listing, one, ack, silence, silences, end, rules, change, reset, check):
             super().add_arguments(each)
+        take_for_granted(parser, "list", listing)
 
     def run(self, options: dict[str, Any]) -> None:
         """Do what the sub-command says."""
-        action = options["action"] or "list"
+        action = options["action"]
         with _refusals(action):
             getattr(self, f"do_{action}")(options)
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 
 from dlq.owners.teams import Uses, names_without_team, team_delete, uses_of_names
-from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, whole
+from jobops.management.base import OperatorCommand, Refused, Usage, command_actor, take_for_granted, whole
 from tenants.errors import InvalidTeam, TenantError
 from tenants.models import Team
 from tenants.teams import LONGEST_WAIT_MIN, TeamFields, member_add, member_remove, team_create, team_named, team_set
@@ -32,10 +32,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """One sub-command for each thing that can be done."""
-        actions = parser.add_subparsers(
-            dest="action", metavar="list|create|set|delete|add|remove", help="without one of them: list"
-        )
-        parser.set_defaults(as_json=False)
+        actions = parser.add_subparsers(dest="action", metavar="list|create|set|delete|add|remove")
         listing = actions.add_parser("list", help="all teams, and the names that are used and no team has")
         create = actions.add_parser("create", help="make a team; its name is for good")
         change = actions.add_parser("set", help="change what is given, leave the rest")
@@ -57,11 +54,12 @@ class Command(OperatorCommand):
             each.add_argument("logins", nargs="+", metavar="LOGIN")
         for each in (listing, create, change, add, remove):
             super().add_arguments(each)
+        take_for_granted(parser, "list", listing)
 
     def run(self, options: dict[str, Any]) -> None:
         """Do what the sub-command says."""
         try:
-            getattr(self, f"do_{options['action'] or 'list'}")(options)
+            getattr(self, f"do_{options['action']}")(options)
         except InvalidTeam as error:
             raise Refused(f"{OPTIONS.get(error.field, error.field)}: {error.problem}") from error
         except TenantError as error:
