@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PORT ?= 8000
 # How many tests run side by side, and what else pytest is to know: make test JOBS=4 ARGS="-x tests/dlq"
-JOBS ?= 2
+JOBS ?= 3
 ARGS ?=
 # No interpreter of ours may pick up settings of the shell that started make. Images often forbid bytecode: then each of
 # the tests' hundreds of processes would compile the project anew, and pytest rewrite every test file.

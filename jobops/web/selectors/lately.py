@@ -18,7 +18,7 @@ LATELY = timedelta(minutes=5)
 MOST = 500
 """Deaths of each state, and ends of replays, whose texts are compared: the newest."""
 
-LOOKED_AT = 20_000
+LOOKED_AT = 5_000
 """The same where the database counts and hands out no rows: so many that other causes hardly push these out."""
 
 LONGEST_TEXT, LONGEST_SAID = 300, 200
