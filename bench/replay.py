@@ -93,7 +93,7 @@ def main() -> None:
         (__doc__ or "").splitlines()[0],
         members=(100_000, "members of each replay"),
         rounds=(1, "rounds, the median counts"),
-        batch=(500, "members in a batch"),
+        batch=(2_000, "members in a batch, as the scheduler takes them"),
     )
     with tempfile.TemporaryDirectory() as directory, EmbeddedRedis(directory) as server:
         os.environ["JOBOPS_REDIS_URL"] = server.url

@@ -26,7 +26,7 @@ from dlq.services import discard_batch, undo_batch
 from jobops.audit.recording import request
 
 BATCH = 200
-REPLAY_BATCH = 500
+REPLAY_BATCH = 2_000
 """Its transaction is short: the jobs are made before it and pushed after it."""
 DISCARDED_ANEW = "it was discarded anew since"
 

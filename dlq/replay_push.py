@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 
-from django.db import transaction
+from django.db import connection
 from django.utils import timezone
 
 from dlq.errors import NotReplayable
@@ -98,11 +98,16 @@ def push_again(runs: Sequence[ReplayRun]) -> dict[int, str]:
 def note_sent(job_ids: Sequence[str], look_after: timedelta = CHECK_AFTER) -> None:
     """Note that the jobs of these runs have arrived; the watch looks for them after that time. An end may have been
     faster: its note stays."""
-    unsent = ReplayRun.objects.filter(state=ReplayRun.State.RUNNING, note=UNSENT)
-    at = timezone.now() + look_after
+    table, is_postgresql = connection.ops.quote_name(ReplayRun._meta.db_table), connection.vendor == "postgresql"
+    at = connection.ops.adapt_datetimefield_value(timezone.now() + look_after)
     for start in range(0, len(job_ids), CHUNK):
-        with transaction.atomic():
-            # In one order, as whoever ends them takes them: or the two might wait for each other.
-            found = unsent.filter(job_id__in=job_ids[start : start + CHUNK]).order_by("pk").values_list("pk", flat=True)
-            locked = list(found.select_for_update(no_key=True))
-            ReplayRun.objects.filter(pk__in=locked).update(note="", check_at=at)
+        some = list(job_ids[start : start + CHUNK])
+        marks = "ANY(%s)" if is_postgresql else f"({', '.join(['%s'] * len(some))})"
+        unsent = f"SELECT id FROM {table} WHERE state = 'running' AND note = %s AND job_id"  # noqa: S608 - our own names
+        # Locked in one order, as whoever ends them takes them: or the two might wait for each other.
+        found = f"{unsent} = {marks} ORDER BY id FOR NO KEY UPDATE" if is_postgresql else f"{unsent} IN {marks}"
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {table} SET note = '', check_at = %s WHERE id IN ({found})",  # noqa: S608 - our own names
+                [at, UNSENT, *([some] if is_postgresql else some)],
+            )

@@ -99,11 +99,10 @@ def _to_replaying(moves: Sequence[tuple[str, int]]) -> None:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             # One statement: each would be a message of its own.
-            values = ", ".join(["(%s, %s)"] * len(moves))
             cursor.execute(
-                f"{change} sent.job FROM (VALUES {values}) AS sent(job, letter)"
+                f"{change} sent.job FROM unnest(%s::text[], %s::bigint[]) AS sent(job, letter)"
                 f" WHERE {table}.id = sent.letter AND {table}.state = 'open'",
-                [value for move in moves for value in move],
+                [[job for job, _ in moves], [letter for _, letter in moves]],
             )
         else:
             cursor.executemany(f"{change} %s WHERE id = %s AND state = 'open'", moves)

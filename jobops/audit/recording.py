@@ -105,6 +105,8 @@ def request(request_id: str = "") -> Iterator[str]:
 def _storable(value: Any) -> Any:
     """The value with what no database takes in text, NUL and lone surrogates, spelled out."""
     if isinstance(value, str):
+        if value.isascii() and "\0" not in value:
+            return value
         return value.encode(errors="backslashreplace").decode().replace("\0", "\\0")
     if isinstance(value, Mapping):
         return {_storable(str(name)): _storable(each) for name, each in value.items()}

@@ -75,9 +75,9 @@ def end(slugs: Collection[str]) -> None:
             hold.delete()
 
 
-def is_held(slug: str) -> bool:
-    """Whether jobs of this tenant wait for room, or are on their way since there is some."""
-    return _holds().filter(tenant=slug).exists()
+def held_among(slugs: Collection[str]) -> set[str]:
+    """Those tenants whose jobs wait for room, or are on their way since there is some."""
+    return set(_holds().filter(tenant__in=slugs).values_list("tenant", flat=True))
 
 
 def forget() -> None:

@@ -109,7 +109,7 @@ class RuntimeEnqueuer:
             return self._into_outbox(jobs)  # nothing was sent, so nothing is in doubt
         if tight:
             return self._keep_outside(jobs, memory_guard().why())
-        behind = [self._spillway.must_wait(job) for job in jobs]
+        behind = self._spillway.must_wait(jobs)
         kept = iter(self._keep_outside(list(compress(jobs, behind)), BEHIND))
         sent = iter(self._send([job for job, waits in zip(jobs, behind, strict=True) if not waits]))
         return [next(kept if waits else sent) for waits in behind]

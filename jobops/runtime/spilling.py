@@ -25,19 +25,21 @@ class Spillway:
     def __init__(self) -> None:
         self._known: dict[str, tuple[float, bool]] = {}
 
-    def must_wait(self, job: NewJob) -> bool:
-        """Whether older jobs of its tenant wait in the outbox for room. Only jobs that spill wait behind them."""
-        if job.on_full != "spill":
-            return False
-        asked_at, held = self._known.get(job.tenant, (0.0, False))
+    def must_wait(self, jobs: Sequence[NewJob]) -> list[bool]:
+        """Of each whether older jobs of its tenant wait in the outbox for room. Only jobs that spill wait behind them.
+        One query at most."""
+        tenants = {job.tenant for job in jobs if job.on_full == "spill"}
         now = time.monotonic()
-        if now - asked_at >= ASK_AGAIN_S:
+        never = (now - ASK_AGAIN_S, False)
+        asked = [slug for slug in tenants if now - self._known.get(slug, never)[0] >= ASK_AGAIN_S]
+        if asked:
+            held = {slug for slug in asked if self._known.get(slug, never)[1]}
             with contextlib.suppress(DatabaseError):  # nobody can tell, and there may be room
-                held = holds.is_held(job.tenant)
+                held = holds.held_among(asked)
             if len(self._known) >= MOST_TENANTS:
-                self._known.clear()
-            self._known[job.tenant] = (now, held)
-        return held
+                self._known = {slug: known for slug, known in self._known.items() if slug in tenants}
+            self._known.update({slug: (now, slug in held) for slug in asked})
+        return [job.on_full == "spill" and self._known[job.tenant][1] for job in jobs]
 
     def begin(self, refused: Sequence[tuple[NewJob, DepthExceeded]]) -> None:
         """These were refused and are in the outbox now: their tenants wait as a whole. Raises ``django.db.Error``."""

@@ -204,7 +204,7 @@ def test_with_the_database_away_and_room_in_the_queue_a_job_that_may_spill_goes_
     def away(slug: str) -> bool:
         raise OperationalError("the database is away")
 
-    monkeypatch.setattr(holds, "is_held", away)
+    monkeypatch.setattr(holds, "held_among", away)
     assert using(spills).enqueue(1).state == "queued"
 
 
