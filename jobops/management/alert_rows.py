@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from jobops.alerts.judging import Judged, Look, Standing
 from jobops.alerts.matching import PARTS
-from jobops.alerts.messages import WORDS
+from jobops.alerts.messages import SCOPE, WORDS
 from jobops.alerts.models import Alert, AlertRule, Delivery, Silence
 from jobops.alerts.reading import Standing as AlertStanding
 from jobops.alerts.reading import with_silences
@@ -54,7 +54,8 @@ def detail_lines(shown: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, value in shown.items():
         if name == "scope":
-            value = ", ".join(f"{WORDS.get(part, part)} {each}" for part, each in value.items())
+            # In one order: PostgreSQL keeps none.
+            value = ", ".join(f"{WORDS.get(part, part)} {value[part]}" for part in SCOPE if part in value)
         elif name == "age":
             value = span(value)
         elif isinstance(value, float):

@@ -67,7 +67,7 @@ def test_one_is_told_as_people_read_it() -> None:
     evaluate(0, 1_234_567, scope={"tenant": "acme", "group": 8, "job_type": "tests.echo"})
     shown = text("alerts", "show", str(alert().pk))
     lines = dict(line.split(maxsplit=1) for line in shown.splitlines() if len(line.split(maxsplit=1)) == 2)
-    assert lines["scope"] == "tenant acme, cause 8, job type tests.echo"
+    assert lines["scope"] == "tenant acme, job type tests.echo, cause 8"
     assert lines["value"] == "1,234,567"
     assert "{" not in shown
     starts = {line.index(value) for line in shown.splitlines() for value in ("depth:acme", "normal") if value in line}

@@ -17,6 +17,8 @@ from tests.browser.test_look import WIDTHS, problems, unreadably_small
 from tests.web.alert_things import alert_of, channel_of, silence_of
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 
 def alarms(page: Page) -> str:
     """What the navigation counts; empty while it is hidden."""
@@ -86,7 +88,6 @@ def crowded(world: World) -> dict[str, str]:
     }
 
 
-@pytest.mark.look
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     sign_in: SignIn, world: World, live_server: object, theme: str

@@ -17,6 +17,8 @@ from tests.browser.test_look import WIDTHS, problems, unreadably_small
 from tests.web.bulks import replayable
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 
 def polled(page: Page) -> None:
     """Let one poll happen."""
@@ -89,6 +91,7 @@ def test_a_replay_is_followed_to_its_end(sign_in: SignIn, world: World) -> None:
     tick(page, 6_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text("is running: 1 of 2 done", timeout=15_000)
     ReplayRun.objects.filter(letter=letters[1]).update(state="died")
+    DeadLetter.objects.filter(pk=letters[1].pk).update(state="open")
     tick(page, 6_000)
     heading = re.compile("is over: 1 succeeded, 1 is open again")
     expect(page.get_by_role("heading", level=1)).to_have_text(heading, timeout=15_000)
@@ -156,7 +159,6 @@ def busy_pages(world: World, page: Page, live_server: object) -> dict[str, str]:
     }
 
 
-@pytest.mark.look
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(sign_in: SignIn, world: World, live_server: object) -> None:
     page = sign_in(Role.ON_CALL, following="/dlq/?by=one")
     found: dict[tuple[object, ...], list[str]] = {}

@@ -22,6 +22,8 @@ from tests.browser.test_look import problems, unreadably_small
 from tests.web.causes import cause, letter_of
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 META = {"token": "s3cret", "lines": [{"sku": f"SKU-{number}", "count": number} for number in range(3)]}
 PAYLOAD = {
     "args": [],
@@ -80,7 +82,6 @@ def test_what_a_redirect_would_do_follows_what_is_typed(sign_in: SignIn, letter:
     expect(page.get_by_role("heading", level=1)).to_have_text("1 redirect, and each leads to a registered type.")
 
 
-@pytest.mark.look
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_pages_fit_and_can_be_read(sign_in: SignIn, letter: DeadLetter, live_server: object, theme: str) -> None:
     Redirect.objects.create(
@@ -122,7 +123,6 @@ def test_the_pages_fit_and_can_be_read(sign_in: SignIn, letter: DeadLetter, live
     fits(page, f"preview-{theme}")
 
 
-@pytest.mark.look
 def test_a_form_with_masked_values_fits_too(sign_in: SignIn, letter: DeadLetter, live_server: object) -> None:
     page = sign_in(Role.ON_CALL)
     User.objects.latest("pk").user_permissions.add(Permission.objects.get(codename="edit_payload"))

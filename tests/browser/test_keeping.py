@@ -17,6 +17,8 @@ from tests.browser.test_look import WIDTHS, problems
 from tests.dlq.letters import letter
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 SHOTS = os.environ.get("KEEPING_SHOTS", "")
 
 
@@ -64,7 +66,6 @@ def test_a_day_of_retention_leads_to_its_letters(sign_in: SignIn) -> None:
     expect(page.locator("tr[id^=d-]")).to_have_count(many)
 
 
-@pytest.mark.look
 @pytest.mark.parametrize("url", ["/settings/reasons/", "/settings/retention/", "/settings/"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_accessible_and_never_scrolls_sideways(sign_in: SignIn, scheme: str, url: str) -> None:

@@ -22,6 +22,8 @@ from tests.browser.test_look import problems, unreadably_small
 from tests.web.bulks import replayable
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 
 def end(bulk: BulkAction, state: str, count: int | None = None) -> None:
     """The jobs that it sent end so."""
@@ -194,7 +196,6 @@ def busy_pages(world: World, page: Page, live_server: object) -> dict[str, str]:
     return pages | {"members": f"/dlq/bulk/{bulk.pk}/members/", "list": "/dlq/replays/"}
 
 
-@pytest.mark.look
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(sign_in: SignIn, world: World, live_server: object) -> None:
     page = sign_in(Role.ON_CALL, following="/dlq/")
     found: dict[tuple[object, ...], list[str]] = {}

@@ -16,6 +16,8 @@ from tests.browser.conftest import SignIn
 from tests.contracts.catalogs import declare
 from tests.web.world import World
 
+pytestmark = pytest.mark.look
+
 TEXT = "* -> operations\njob=shop.jobs.* -> payments sla=4h\njob=mail.* -> nobodys"
 
 
@@ -56,7 +58,6 @@ def test_a_rule_is_typed_looked_at_and_put_in_force(sign_in: SignIn) -> None:
     assert set(DeadLetter.objects.values_list("owner", flat=True)) == {"payments"}
 
 
-@pytest.mark.look
 @pytest.mark.parametrize("url", ["/settings/", "/settings/teams/", "/settings/teams/{team}/", "/settings/rules/"])
 def test_nothing_is_wider_than_a_telephone(sign_in: SignIn, url: str) -> None:
     Team.objects.filter(name="payments").update(about="x" * 200)

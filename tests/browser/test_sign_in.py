@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tenants.roles import Role
 from tests.browser.conftest import SignIn
 from tests.web.world import World
+
+pytestmark = pytest.mark.look
 
 
 def test_sign_in_leads_back_to_the_page_and_sign_out_ends_it(

@@ -33,8 +33,9 @@ def accounts(db: None) -> None:
 def test_every_owner_of_a_contract_is_a_team_and_every_rule_fits_something() -> None:
     for shop in SHOPS:
         Tenant.objects.create(slug=shop.slug)
+    somebody = User.objects.create(username="somebody")
     for crew in CREWS:
-        Team.objects.create(name=crew.name)
+        Team.objects.create(name=crew.name).members.create(user=somebody)
     checked = check_rules(RULES)
     assert (list(checked.faults), len(checked.rules)) == ([], 4)
     assert {cause.job_type.owner for cause in CAUSES} <= {crew.name for crew in CREWS}
