@@ -148,3 +148,17 @@ def test_it_never_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = print_of(letter()), print_of(letter(error="torn"))
     assert first.title == "ValueError"
     assert first.key == second.key != print_of(letter(job_type="tests.other")).key
+
+
+def test_what_the_job_was_given_is_no_part_of_its_cause() -> None:
+    """Plain words, which nothing but the arguments tells from words of the message."""
+    declare()
+
+    def of(provider: str) -> DeadLetter:
+        payload = json.dumps({"args": [], "kwargs": {"provider": provider}})
+        return letter(payload=payload, error=f"the provider {provider} refuses the order")
+
+    north, south = print_of(of("northwind")), print_of(of("south-side"))
+    assert north == south
+    assert "northwind" not in north.title
+    assert print_of(letter(error="the provider northwind refuses the order")).key != north.key
