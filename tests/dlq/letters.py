@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from dlq.causes.counting import attach, count_new
@@ -69,3 +69,10 @@ def states(of: Sequence[DeadLetter]) -> list[str]:
     """The states they are in now, in the order given."""
     found = dict(DeadLetter.objects.filter(pk__in=[each.pk for each in of]).values_list("pk", "state"))
     return [found[each.pk] for each in of]
+
+
+def gather_statistics() -> None:
+    """As the scheduler's duty does after a burst: else PostgreSQL would plan for the few rows of before."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE dlq_deadletter, dlq_deadlettergroup, dlq_searchtext, dlq_bulkmember")

@@ -26,7 +26,7 @@ from jobops.engine.client import Engine
 from jobops.scheduling.duties import Context
 from jobops.steward.bulk import KEEP_DRAFTS, BulkActions, forget_drafts
 from tenants.models import Tenant
-from tests.dlq.letters import letter, letters, states
+from tests.dlq.letters import gather_statistics, letter, letters, states
 from tests.runtime import factory  # registers tests.echo
 from tests.tenants.people import new_tenant
 
@@ -149,6 +149,7 @@ def test_reasons_are_told_apart_only_so_far(acme: Tenant, monkeypatch: pytest.Mo
 def test_more_than_ten_thousand_are_all_covered(acme: Tenant) -> None:
     """DL-11, DL-20: 12,000 letters; the total is exact and so is what was done."""
     letters(acme, 12_000)
+    gather_statistics()
     wanted = LetterFilter(tenant="acme").apply(DeadLetter.objects.all())
     assert wanted.count() == 12_000
     bulk = bulk_draft(kind="discard", letters=wanted, by="command:ada", chosen="tenant=acme", reason="r")

@@ -6,13 +6,13 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from dlq.causes.counting import attach, count_new
 from dlq.models import DeadLetter, SearchText
 from tenants.models import Tenant
-from tests.dlq.letters import unsaved
+from tests.dlq.letters import gather_statistics, unsaved
 
 STATES = ("open", "open", "replaying", "resolved", "discarded")
 AT_ONCE = 2_000
@@ -30,10 +30,8 @@ def many(tenants: list[Tenant], letters: int, causes: int, **fields: Any) -> Non
             count_new(saved)
             texts = (SearchText(letter=each, text=f"{each.job_type} {each.error}") for each in saved)
             SearchText.objects.bulk_create(texts, batch_size=1_000)
-    if letters > MANY and connection.vendor == "postgresql":
-        # As the scheduler's duty does after a burst.
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE dlq_deadletter, dlq_deadlettergroup, dlq_searchtext")
+    if letters > MANY:
+        gather_statistics()
 
 
 def _letter(tenants: list[Tenant], number: int, causes: int, fields: dict[str, Any]) -> DeadLetter:
