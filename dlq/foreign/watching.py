@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -167,23 +167,23 @@ def _give_up(runs: Sequence[ReplayRun], after: timedelta, why: str) -> None:
     _look_again([run for run in runs if now - run.started_at < after], now + LOOK_AGAIN)
 
 
-def _look_again(runs: Sequence[ReplayRun], at: object) -> None:
-    if not runs:
-        return
-    with transaction.atomic():
-        ids = [run.pk for run in runs]
-        locked = _running().filter(pk__in=ids).select_for_update(no_key=True, skip_locked=True, of=("self",))
-        ReplayRun.objects.filter(pk__in=list(locked.order_by("pk").values_list("pk", flat=True))).update(check_at=at)
+def _look_again(runs: Sequence[ReplayRun], at: datetime) -> None:
+    _write(runs, check_at=at)
 
 
 def _note(runs: Sequence[ReplayRun], note: str) -> None:
     """Say of runs that go on whether anybody looks after them, for those who wonder why none of them ends."""
-    changed = [run.pk for run in runs if run.note != note]
-    if not changed:
+    _write([run for run in runs if run.note != note], note=note)
+
+
+def _write(runs: Sequence[ReplayRun], **fields: datetime | str) -> None:
+    """Of those that still run; one that somebody else has locked is left to the next look."""
+    if not runs:
         return
     with transaction.atomic():
-        locked = _running().filter(pk__in=changed).select_for_update(no_key=True, skip_locked=True, of=("self",))
-        ReplayRun.objects.filter(pk__in=list(locked.order_by("pk").values_list("pk", flat=True))).update(note=note)
+        found = _running().filter(pk__in=[run.pk for run in runs]).order_by("pk")
+        locked = found.select_for_update(no_key=True, skip_locked=True, of=("self",)).values_list("pk", flat=True)
+        ReplayRun.objects.filter(pk__in=list(locked)).update(**fields)
 
 
 def _running() -> QuerySet[ReplayRun]:

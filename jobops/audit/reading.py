@@ -6,6 +6,7 @@ A question is put as several querysets without a row in common, each of which on
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -49,18 +50,25 @@ def former_tenants(slug: str) -> list[int]:
 
 def newest(parts: Sequence[Rows], limit: int, below: int | None = None) -> list[AuditEntry]:
     """At most ``limit`` rows, the newest first; with ``below``, of those with a smaller id."""
-    found: list[AuditEntry] = []
-    for part in parts:
-        found += (part if below is None else part.filter(id__lt=below)).order_by("-id")[:limit]
-    return sorted(found, key=lambda entry: -entry.pk)[:limit]
+    return merged(parts, limit, below)
 
 
 def oldest(parts: Sequence[Rows], limit: int, above: int = 0) -> list[AuditEntry]:
     """At most ``limit`` rows with a greater id, the oldest first."""
-    found: list[AuditEntry] = []
+    return merged(parts, limit, above, back=True)
+
+
+def merged(
+    parts: Sequence[Rows], limit: int, beyond: int | None, *, back: bool = False, columns: Sequence[str] = ()
+) -> list[Any]:
+    """At most ``limit`` rows beyond this id, the newest first, or going ``back`` the oldest: a query for each part.
+    ``columns``, ``pk`` among them: named tuples of these instead of entries."""
+    found: list[Any] = []
     for part in parts:
-        found += part.filter(id__gt=above).order_by("id")[:limit]
-    return sorted(found, key=lambda entry: entry.pk)[:limit]
+        rows = part if beyond is None else part.filter(**{f"pk__{'gt' if back else 'lt'}": beyond})
+        rows = rows.order_by("pk" if back else "-pk")
+        found += (rows.values_list(*columns, named=True) if columns else rows)[:limit]
+    return sorted(found, key=lambda row: row.pk, reverse=not back)[:limit]
 
 
 def walk(parts: Sequence[Rows]) -> Iterator[AuditEntry]:

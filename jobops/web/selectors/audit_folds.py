@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jobops.audit.filters import AuditFilter
 from jobops.audit.models import AuditEntry
-from jobops.audit.reading import Rows
+from jobops.audit.reading import Rows, merged
 from jobops.web.paging import SIZE, Slice, id_cursor
 
 EACH = "each"
@@ -71,7 +71,9 @@ def audit_folds(
     after, before = id_cursor(params, "after"), id_cursor(params, "before")
     limit = SIZE if one_by_one else MOST_READ
     is_back = bool(before and not after)
-    read = _read(parts, limit + 1, before if is_back else after, back=is_back)
+    beyond = before if is_back else after
+    found = merged(parts, limit + 1, beyond, back=is_back, columns=Light._fields)
+    read = [Light(*row) for row in found]
     acts = [[row] for row in read[:limit]] if one_by_one else in_acts(read[:limit])
     more = len(acts) > SIZE or len(read) > limit
     shown = acts[:SIZE]
@@ -106,12 +108,3 @@ def _goes_with(one: Light, other: Light) -> bool:
     if one.target_kind != "letter" or one[2:7] != other[2:7]:
         return False
     return (one.request_id != "" and one.request_id == other.request_id) or abs(one.at - other.at) <= TOGETHER
-
-
-def _read(parts: Sequence[Rows], limit: int, beyond: int | None, *, back: bool) -> list[Light]:
-    names = ("id", *Light._fields[1:])
-    found: list[Any] = []
-    for part in parts:
-        wanted = part if beyond is None else part.filter(**{f"id__{'gt' if back else 'lt'}": beyond})
-        found += wanted.order_by("id" if back else "-id").values_list(*names)[:limit]
-    return [Light(*row) for row in sorted(found, key=lambda row: row[0], reverse=not back)[:limit]]

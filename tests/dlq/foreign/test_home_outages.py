@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from unittest.mock import patch
 
 import pytest
@@ -14,37 +13,13 @@ from dlq.errors import NotReplayable
 from dlq.foreign.unwatched import unwatched
 from dlq.foreign.watching import Watch
 from dlq.models import DeadLetter, ReplayRun
-from dlq.services import letter_replay
 from jobops.doctor.checks import sources as sources_check
 from jobops.doctor.site import Site
 from jobops.runtime import get_engine
-from tests.dlq.foreign.plain_rq import CHARGE, PlainRQ
+from tests.dlq.foreign.home import Look, failed_letter, replay
+from tests.dlq.foreign.plain_rq import PlainRQ
 
 pytestmark = pytest.mark.usefixtures("both")
-
-Look = Callable[[], int]
-
-
-@pytest.fixture
-def look() -> Look:
-    """One look at all replays, as if their time had come; by a watch that knows of no outage."""
-
-    def run() -> int:
-        ReplayRun.objects.update(check_at=timezone.now())
-        return Watch().run()
-
-    return run
-
-
-def failed_letter(plain: PlainRQ, **wish: object) -> DeadLetter:
-    plain.enqueue(CHARGE, "customer-4711", 5)
-    plain.work()
-    plain.take_over(**wish)
-    return DeadLetter.objects.get()
-
-
-def replay(letter: DeadLetter) -> ReplayRun:
-    return letter_replay(letter_id=letter.pk, by="command:tester")
 
 
 def test_a_sender_that_was_killed_leaves_it_to_the_watch(plain: PlainRQ, look: Look) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -11,39 +10,14 @@ from rq.job import Job
 
 from dlq.causes.checking import differences
 from dlq.foreign.sending import push
-from dlq.foreign.watching import Watch
 from dlq.models import DeadLetter, ForeignJob, ReplayRun
-from dlq.services import letter_replay
 from dlq.watch import watch
 from jobops.audit.models import AuditEntry
 from jobops.engine.client import Engine
+from tests.dlq.foreign.home import Look, failed_letter, replay
 from tests.dlq.foreign.plain_rq import CHARGE, PlainRQ
 
 pytestmark = pytest.mark.usefixtures("both")
-
-Look = Callable[[], int]
-
-
-@pytest.fixture
-def look() -> Look:
-    """One look at all replays, as if their time had come; by a watch that knows of no outage."""
-
-    def run() -> int:
-        ReplayRun.objects.update(check_at=timezone.now())
-        return Watch().run()
-
-    return run
-
-
-def failed_letter(plain: PlainRQ, **wish: object) -> DeadLetter:
-    plain.enqueue(CHARGE, "customer-4711", 5)
-    plain.work()
-    plain.take_over(**wish)
-    return DeadLetter.objects.get()
-
-
-def replay(letter: DeadLetter) -> ReplayRun:
-    return letter_replay(letter_id=letter.pk, by="command:tester")
 
 
 @pytest.mark.parametrize("is_json", [False, True])
